@@ -1,0 +1,81 @@
+"""What the user may set, by flag.
+
+Owns: flags, their defaults, and the sentence for each wrong one. Refuses to know: what the settings are used for.
+"""
+
+import argparse
+from typing import NoReturn
+
+import msgspec
+
+from valkey_operator.runtime.logs import LEVELS
+
+EXIT_BAD_SETTINGS = 2
+PROGRAM = "valkey-operator"
+_MOST_PORT = 65535
+
+
+class HealthAddress(msgspec.Struct, frozen=True):
+    """Where /healthz, /readyz and /metrics are served; `host` None is every interface, `port` 0 is any free one."""
+
+    host: str | None
+    port: int
+
+
+class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of `valkey-operator operator`."""
+
+    kubeconfig: str | None
+    context: str | None
+    health_address: HealthAddress
+    log_level: str
+
+
+class _OneSentenceParser(argparse.ArgumentParser):
+    """A parser whose complaint is one sentence instead of the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = f"{message[:1].upper()}{message[1:]}".rstrip(".")
+        self.exit(EXIT_BAD_SETTINGS, f"{PROGRAM}: {sentence}; see '{self.prog} --help'.\n")
+
+
+def parse_settings(arguments: list[str]) -> OperatorSettings | None:
+    """Read the command line; None is the command `version`. Leaves the program with code 2 on a wrong flag."""
+    chosen = _parser().parse_args(arguments)
+    if chosen.command == "version":
+        return None
+    return OperatorSettings(
+        kubeconfig=chosen.kubeconfig,
+        context=chosen.context,
+        health_address=chosen.health_address,
+        log_level=chosen.log_level,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _OneSentenceParser(prog=PROGRAM, description="Runs Valkey on Kubernetes.", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("version", help="print the version and exit", allow_abbrev=False)
+    operator = commands.add_parser("operator", help="run the operator until SIGTERM", allow_abbrev=False)
+    operator.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="how to reach the API server; else $KUBECONFIG, else the pod's service account, else ~/.kube/config",
+    )
+    operator.add_argument("--context", metavar="NAME", help="context of the kubeconfig; else its current-context")
+    operator.add_argument(
+        "--health-address",
+        metavar="[HOST]:PORT",
+        type=_health_address,
+        default=HealthAddress(None, 8081),
+        help="where /healthz, /readyz and /metrics are served (default :8081, every interface)",
+    )
+    operator.add_argument("--log-level", choices=LEVELS, default="info", help="least level to log (default info)")
+    return parser
+
+
+def _health_address(text: str) -> HealthAddress:
+    host, colon, port = text.rpartition(":")
+    if not colon or not (port.isascii() and port.isdecimal()) or int(port) > _MOST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address; write [HOST]:PORT, such as :8081")
+    return HealthAddress(host.removeprefix("[").removesuffix("]") or None, int(port))

@@ -1,0 +1,72 @@
+"""config/ as it is applied: complete, consistent, and within the Pod Security profile that its namespace enforces."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lightkube import codecs
+
+from valkey_operator.cli.settings import parse_settings
+
+CONFIG = Path(__file__).parents[2] / "config"
+FILES = sorted(CONFIG.glob("*/*.yaml"))
+
+
+def objects() -> dict[str, dict[str, Any]]:
+    """Every object under config/, by kind; today there is one of each."""
+    found = [each for file in FILES for each in yaml.safe_load_all(file.read_text())]
+    by_kind = {each["kind"]: each for each in found}
+    assert len(by_kind) == len(found)
+    return by_kind
+
+
+def pod_spec() -> dict[str, Any]:
+    spec: dict[str, Any] = objects()["Deployment"]["spec"]["template"]["spec"]
+    return spec
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_field_is_one_that_kubernetes_knows(file: Path) -> None:
+    written = list(yaml.safe_load_all(file.read_text()))
+    understood = codecs.dump_all_yaml(codecs.load_all_yaml(file.read_text()))
+    assert list(yaml.safe_load_all(understood or "")) == written
+
+
+def test_the_namespace_enforces_the_restricted_profile() -> None:
+    labels = objects()["Namespace"]["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+def test_the_pod_satisfies_the_restricted_profile() -> None:
+    spec = pod_spec()
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] != 0
+    assert spec["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    assert not {"hostNetwork", "hostPID", "hostIPC", "volumes"} & spec.keys()
+    for container in spec["containers"]:
+        security = container["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False
+        assert security["readOnlyRootFilesystem"] is True
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert not any("hostPort" in port for port in container["ports"])
+
+
+def test_every_name_that_is_referred_to_is_defined() -> None:
+    found = objects()
+    namespace = found["Namespace"]["metadata"]["name"]
+    namespaced = [each["metadata"]["namespace"] for kind, each in found.items() if kind != "Namespace"]
+    assert set(namespaced) == {namespace}
+    assert pod_spec()["serviceAccountName"] == found["ServiceAccount"]["metadata"]["name"]
+    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert found["Deployment"]["spec"]["selector"]["matchLabels"].items() <= labels.items()
+
+
+def test_the_arguments_are_ones_that_the_program_takes() -> None:
+    [container] = pod_spec()["containers"]
+    settings = parse_settings(container["args"])
+    assert settings is not None
+    [port] = container["ports"]
+    assert settings.health_address.port == port["containerPort"]
+    probes = [container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]
+    assert set(probes) == {port["name"]}
