@@ -1,0 +1,108 @@
+# Every chore is one command. `make` alone lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv/bin
+READY := .venv/.ready
+PYTEST := $(VENV)/pytest
+FAST := tests/unit tests/property tests/golden tests/sim tests/program tests/testbed
+PYTHON_CODE := src testbed tests bench bin/testbed
+IMAGE := valkey-operator:dev
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- the two commands ---------------------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: cluster deploy ## set everything up from nothing, and show what runs
+	@bin/show-demo
+
+.PHONY: test
+test: check test-fast test-valkey test-e2e ## set everything up from nothing, and run every layer
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+.PHONY: test-fast
+test-fast: $(READY) ## all layers that need no Kubernetes and no Valkey (about a minute)
+	$(PYTEST) --numprocesses=2 -m "not images" $(FAST)
+
+.PHONY: test-valkey
+test-valkey: $(READY) images ## against real servers: everything on the newest Valkey, a smoke run on the older ones
+	$(PYTEST) tests/testbed -m images
+	$(PYTEST) tests/valkey
+
+.PHONY: test-e2e
+test-e2e: $(READY) cluster deploy ## against a real Kubernetes
+	$(PYTEST) tests/e2e
+
+.PHONY: test-all
+test-all: $(READY) images cluster deploy ## the full matrix of layers and Valkey versions; resumes, keeps its results
+	$(VENV)/python -m tests.matrix
+
+.PHONY: check
+check: $(READY) ## lint, types, import contracts
+	$(VENV)/ruff check $(PYTHON_CODE)
+	$(VENV)/ruff format --check $(PYTHON_CODE)
+	$(VENV)/mypy src testbed tests bench
+	$(VENV)/lint-imports
+
+.PHONY: fmt
+fmt: $(READY) ## format, and mend what the linter can mend
+	$(VENV)/ruff check --fix --exit-zero $(PYTHON_CODE)
+	$(VENV)/ruff format $(PYTHON_CODE)
+
+# --- build, install, run --------------------------------------------------------------------------------------------
+
+.PHONY: build
+build: $(READY) ## the wheel and the image
+	$(VENV)/uv build --quiet --wheel --no-build-isolation --out-dir dist
+	bin/testbed images
+
+.PHONY: install
+install: cluster ## CRDs and RBAC into the cluster
+	bin/kubectl apply --server-side -f config/rbac
+
+.PHONY: deploy
+deploy: install ## the operator into the cluster
+	sed 's|valkey-operator:dev|$(IMAGE)|' config/deploy/*.yaml | bin/kubectl apply --server-side -f -
+	@# The same tag may stand for a newer image by now.
+	bin/kubectl --namespace valkey-operator-system rollout restart deployment/valkey-operator
+	bin/kubectl --namespace valkey-operator-system rollout status deployment/valkey-operator --timeout=120s
+
+.PHONY: run
+run: $(READY) cluster ## the operator on this machine, against the cluster, until it is interrupted
+	KUBECONFIG=$${KUBECONFIG:-$$(bin/testbed kubeconfig)} $(VENV)/valkey-operator operator
+
+.PHONY: images
+images: $(READY)
+	bin/testbed images
+
+.PHONY: cluster
+cluster: $(READY)
+	@if [ -n "$${KUBECONFIG:-}" ]; then echo "cluster: the one that KUBECONFIG names"; else bin/testbed up; fi
+
+.PHONY: testbed
+testbed: cluster ## a real Kubernetes on this machine (nothing to do where KUBECONFIG names a cluster)
+
+.PHONY: bench
+bench: $(READY) ## measure, into bench/results
+	$(VENV)/python -m bench.testbed
+
+# --- housekeeping ---------------------------------------------------------------------------------------------------
+
+$(READY): requirements-dev.txt requirements-uv.txt pyproject.toml
+	@bin/bootstrap
+
+.PHONY: lock
+lock: $(READY) ## resolve the dependencies anew, with hashes
+	bin/lock
+
+.PHONY: clean
+clean: ## take the testbed down, remove what was built here; the cache of images and Kubernetes stays
+	if [ "$$(id -u)" = 0 ]; then bin/testbed down; fi
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

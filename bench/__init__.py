@@ -1,0 +1,1 @@
+"""Benchmarks: programs that measure, and keep every run in bench/results. No test depends on a time measured here."""
