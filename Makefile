@@ -23,17 +23,20 @@ demo: cluster deploy ## set everything up from nothing, and show what runs
 	@bin/show-demo
 
 .PHONY: test
-test: check test-fast test-valkey test-e2e ## set everything up from nothing, and run every layer
+test: check test-fast test-machine test-valkey test-e2e ## set everything up from nothing, and run every layer
 
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 .PHONY: test-fast
-test-fast: $(READY) ## all layers that need no Kubernetes and no Valkey (about a minute)
-	$(PYTEST) --numprocesses=2 -m "not images" $(FAST)
+test-fast: $(READY) ## all that needs no Kubernetes, no Valkey, no root and no package of Debian's (half a minute)
+	$(PYTEST) --numprocesses=2 -m "not images and not root" $(FAST)
+
+.PHONY: test-machine
+test-machine: $(READY) images ## parts of the testbed against this machine's kernel, and the images that were built
+	$(PYTEST) -m "images or root" tests/testbed
 
 .PHONY: test-valkey
 test-valkey: $(READY) images ## against real servers: everything on the newest Valkey, a smoke run on the older ones
-	$(PYTEST) tests/testbed -m images
 	$(PYTEST) tests/valkey
 
 .PHONY: test-e2e

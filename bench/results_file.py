@@ -1,7 +1,5 @@
 """Where figures go: one file per benchmark, every run kept, with what it was measured on."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

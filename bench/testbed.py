@@ -3,8 +3,6 @@
 `python -m bench.testbed` measures a warm start; `--cold` also one with an empty cache, builds and all.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

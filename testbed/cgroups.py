@@ -4,8 +4,6 @@ Both kernels' layouts are served: the unified hierarchy (v2), and one hierarchy 
 v2 mount), where every controller gets a folder of the same name.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import suppress

@@ -4,8 +4,6 @@ Up is a list of steps that each do nothing when their result is there already: s
 what was killed from outside, and adds nodes to a testbed that runs. Down looks at what is there, not at what should be.
 """
 
-from __future__ import annotations
-
 import shutil
 import signal
 import time

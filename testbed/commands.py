@@ -1,7 +1,5 @@
 """Run other programs: one way to call them, one way to show what they said when they fail."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence

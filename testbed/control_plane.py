@@ -1,7 +1,5 @@
 """etcd, the API server, the controller manager, the scheduler and DNS, on this machine beside the nodes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

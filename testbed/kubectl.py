@@ -1,7 +1,5 @@
 """kubectl against one testbed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from typing import Any

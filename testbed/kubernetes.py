@@ -1,7 +1,5 @@
 """Kubernetes, etcd, CoreDNS and kubectl: one program, built from the module proxy's sources (see kube/main.go)."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

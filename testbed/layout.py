@@ -4,8 +4,6 @@ A slot is a small number that keeps the address ranges and link names of testbed
 this package spells an address or a path of its own.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

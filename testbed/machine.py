@@ -3,8 +3,6 @@
 Checks come before changes: a machine that can't carry a testbed is told why in one sentence and left as it was.
 """
 
-from __future__ import annotations
-
 import fcntl
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """What is mounted below a folder, and how to get rid of it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Nodes route to each other's pods directly, so this machine forwards nothing and 
 reaches pods through their nodes, and Service addresses through the first node, whose kube-proxy masquerades strangers.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One node: its containerd, kubelet and kube-proxy, in its own network namespace and cgroup."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Images on nodes: there is no registry, so archives are imported into each node's containerd."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from collections.abc import Iterable

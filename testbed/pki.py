@@ -1,7 +1,5 @@
 """The testbed's own certificate authority, its certificates, and the kubeconfigs that use them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

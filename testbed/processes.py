@@ -5,8 +5,6 @@ started the process, and it can't be confused with a reused pid, so no pid files
 under a role leads its own session; what it spawned carries the mark too, but leads none.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -95,9 +93,9 @@ def end_all(layout: Layout) -> None:
     end(lambda: [p.pid for p in processes_of(layout) if p.pid != own], signal.SIGKILL)
 
 
-def end(remaining: Callable[[], list[int]], sig: signal.Signals) -> None:
-    """Signal processes until none remains: new ones may appear while the old ones go."""
-    deadline = time.monotonic() + END_DEADLINE_S
+def end(remaining: Callable[[], list[int]], sig: signal.Signals, deadline_s: float = END_DEADLINE_S) -> None:
+    """Signal processes until none remains, by SIGKILL after a while; new ones may appear while the old ones go."""
+    deadline = time.monotonic() + deadline_s
     while pids := remaining():
         late = time.monotonic() > deadline
         for pid in pids:

@@ -1,7 +1,5 @@
 """Show long work while it goes on: what is being done, how far it is, how long it took."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

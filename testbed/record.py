@@ -1,7 +1,5 @@
 """What a testbed remembers about itself between commands: its slot and how many nodes it has."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """What `bin/testbed status` says: which daemons run, whether nodes are Ready, what is broken on purpose."""
 
-from __future__ import annotations
-
 from testbed import cluster, control_plane, faults, kubectl, node, processes, system
 from testbed.layout import Layout
 from testbed.record import Record

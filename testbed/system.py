@@ -1,7 +1,5 @@
 """What a cluster has besides Kubernetes itself: DNS behind its Service, a StorageClass, NetworkPolicy."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

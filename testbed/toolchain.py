@@ -3,8 +3,6 @@
 A program is built again only when its sources, its pinned modules or the toolchain changed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 A cell that passed on the same tree is not run again. Results: .results/test-all/<tree>/<cell>.json, logs beside them.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

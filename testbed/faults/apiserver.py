@@ -1,7 +1,5 @@
 """Faults of the API server: gone, or slow to answer."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

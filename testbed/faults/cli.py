@@ -1,11 +1,10 @@
 """The commands `bin/testbed fault …` and `bin/testbed heal`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
 from collections.abc import Callable
+from typing import TypeAlias
 
 from testbed import faults, processes, record
 from testbed.errors import TestbedError
@@ -27,13 +26,14 @@ from testbed.faults import (
 from testbed.faults.pods import AGENT
 from testbed.layout import REPOSITORY, Layout
 
-Commands = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
+# argparse has no public name for it, and at run time it takes no parameter.
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 Arguments = argparse.Namespace
 PERCENT = range(1, 101)
 Maker = Callable[[Layout, Arguments], Fault]
 
 
-def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     breaking = commands.add_parser("fault", help="break something, until it is healed")
     kinds = breaking.add_subparsers(metavar="FAULT", required=True)
     add_node_faults(kinds)
@@ -46,7 +46,7 @@ def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     mending.set_defaults(act=run_heal)
 
 
-def lasting(kinds: Commands[argparse.ArgumentParser], kind: str, help_: str, make: Maker) -> argparse.ArgumentParser:
+def lasting(kinds: Commands, kind: str, help_: str, make: Maker) -> argparse.ArgumentParser:
     """A fault that stays until it is healed."""
     parser = kinds.add_parser(kind, help=help_)
     parser.add_argument("--seconds", type=float, help="heal by itself after so long (default: stays until `heal`)")
@@ -54,7 +54,7 @@ def lasting(kinds: Commands[argparse.ArgumentParser], kind: str, help_: str, mak
     return parser
 
 
-def add_node_faults(kinds: Commands[argparse.ArgumentParser]) -> None:
+def add_node_faults(kinds: Commands) -> None:
     lasting(kinds, "node-cut", "cut a node off the network", lambda _, args: NodeCut(args.node)).add_argument(
         "node", metavar="NODE"
     )
@@ -63,7 +63,7 @@ def add_node_faults(kinds: Commands[argparse.ArgumentParser]) -> None:
     ).add_argument("node", metavar="NODE")
 
 
-def add_link_faults(kinds: Commands[argparse.ArgumentParser]) -> None:
+def add_link_faults(kinds: Commands) -> None:
     loss = lasting(kinds, "link-loss", "lose packets of a node", lambda _, args: LinkLoss(args.node, args.percent))
     loss.add_argument("node", metavar="NODE")
     loss.add_argument("--percent", type=share, default=20, help="how many of a hundred (default: %(default)s)")
@@ -84,7 +84,7 @@ def add_link_faults(kinds: Commands[argparse.ArgumentParser]) -> None:
     cut.add_argument("--one-way", action="store_true", help="only packets from A to B are lost")
 
 
-def add_pod_faults(kinds: Commands[argparse.ArgumentParser]) -> None:
+def add_pod_faults(kinds: Commands) -> None:
     killing = kinds.add_parser("pod-kill", help="send a signal to a process of a pod")
     add_process_target(killing)
     killing.add_argument("--signal", default="KILL", help="(default: %(default)s)")
@@ -114,7 +114,7 @@ def add_process_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--process", metavar="COMMAND", help="the process of this name instead, in any container")
 
 
-def add_other_faults(kinds: Commands[argparse.ArgumentParser]) -> None:
+def add_other_faults(kinds: Commands) -> None:
     lasting(
         kinds, "disk-full", "fill a claim's volume", lambda layout, args: DiskFull.of(layout, args.claim)
     ).add_argument("claim", metavar="PVC", help="NAME or NAMESPACE/NAME")

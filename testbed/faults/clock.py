@@ -5,8 +5,6 @@ Programs read the clock from the vDSO, a page of code that the kernel maps into 
 move the clock of one process and of no other. Monotonic clocks are left alone, as they are when a real clock is set.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import signal
@@ -14,7 +12,7 @@ import struct
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from testbed.errors import TestbedError
 from testbed.faults.pod_processes import find_pod, process_named
@@ -61,7 +59,7 @@ class ClockJump(Fault):
     @classmethod
     def of(
         cls, layout: Layout, pod: str, seconds: int, *, container: str | None = None, process: str | None = None
-    ) -> ClockJump:
+    ) -> Self:
         found = process_named(find_pod(layout, pod), container, process)
         return cls(f"{pod}-{found.command}", seconds, found.pid, started_at(found.pid))
 
@@ -101,11 +99,12 @@ def original(name: str, size: int) -> bytes:
 
 
 def vdso_range(pid: int | str) -> tuple[int, int]:
-    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+    maps = Path(f"/proc/{pid}/maps")
+    for line in maps.read_text().splitlines() if maps.exists() else []:
         if line.endswith("[vdso]"):
             start, _, end = line.split()[0].partition("-")
             return int(start, 16), int(end, 16)
-    raise TestbedError(f"process {pid} has no vDSO, so its clock can't be moved")
+    raise TestbedError(f"process {pid} is gone or has no vDSO, so its clock can't be moved")
 
 
 def own_vdso() -> bytes:

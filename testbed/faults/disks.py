@@ -1,13 +1,11 @@
 """A full disk."""
 
-from __future__ import annotations
-
 import errno
 import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from testbed import kubectl
 from testbed.addons import volumes
@@ -28,7 +26,7 @@ class DiskFull(Fault):
     kind: ClassVar[str] = "disk-full"
 
     @classmethod
-    def of(cls, layout: Layout, claim: str) -> DiskFull:
+    def of(cls, layout: Layout, claim: str) -> Self:
         namespace, _, name = claim.rpartition("/")
         place = f"--namespace={namespace or 'default'}"
         found = kubectl.attempt(layout, "get", "pvc", name, place, "--output=jsonpath={.spec.volumeName}")

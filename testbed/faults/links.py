@@ -4,11 +4,9 @@ Drops are nftables tables of their own in the nodes' namespaces, one per fault, 
 rules or kube-proxy's, and undoing one is deleting its table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from testbed import kubectl, record
 from testbed.commands import attempt, in_netns, output
@@ -117,7 +115,7 @@ class Partition(Fault):
     kind: ClassVar[str] = "partition"
 
     @classmethod
-    def between(cls, layout: Layout, one: str, other: str, *, one_way: bool = False) -> Partition:
+    def between(cls, layout: Layout, one: str, other: str, *, one_way: bool = False) -> Self:
         return cls(f"{one}-{other}", addresses_of(layout, one), addresses_of(layout, other), one_way)
 
     def inject(self, layout: Layout) -> None:

@@ -1,7 +1,5 @@
 """Faults of whole nodes."""
 
-from __future__ import annotations
-
 import signal
 from dataclasses import dataclass
 from typing import ClassVar

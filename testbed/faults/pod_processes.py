@@ -1,7 +1,5 @@
 """Which processes of this machine belong to a pod: read from their cgroups, which name the pod's uid."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,13 +1,11 @@
 """Faults of pods and of single processes in them."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from testbed import cgroups
 from testbed.errors import TestbedError
@@ -53,7 +51,7 @@ class Pause(Fault):
     kind: ClassVar[str] = "pause"
 
     @classmethod
-    def of(cls, layout: Layout, pod: str, *, container: str | None = None, process: str | None = None) -> Pause:
+    def of(cls, layout: Layout, pod: str, *, container: str | None = None, process: str | None = None) -> Self:
         found = process_named(find_pod(layout, pod), container, process)
         return cls(f"{pod}-{found.command}", found.pid, started_at(found.pid))
 
@@ -78,7 +76,7 @@ class PodFreeze(Fault):
     kind: ClassVar[str] = "pod-freeze"
 
     @classmethod
-    def of(cls, layout: Layout, pod: str) -> PodFreeze:
+    def of(cls, layout: Layout, pod: str) -> Self:
         return cls(pod, pod_cgroup(find_pod(layout, pod)))
 
     def inject(self, layout: Layout) -> None:

@@ -3,8 +3,6 @@
 The file comes first, so that a fault whose injection was cut short is still found and undone by `heal`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from abc import ABC, abstractmethod
@@ -15,7 +13,7 @@ from typing import Any, ClassVar
 
 from testbed.layout import Layout
 
-KINDS: dict[str, type[Fault]] = {}
+KINDS: dict[str, "type[Fault]"] = {}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 It is the one that KUBECONFIG names, or else the testbed, which is brought up if it is not.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

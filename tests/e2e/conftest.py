@@ -1,7 +1,5 @@
 """The cluster, and a namespace of its own for each test; a failed test shows the namespace's state."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Builders of what tests apply: small, and with only the fields that a test speaks about."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Manifest = dict[str, Any]

@@ -1,7 +1,5 @@
 """The cluster is a real one: scheduling, the network, names and storage do what Kubernetes promises."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

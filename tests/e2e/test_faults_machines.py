@@ -1,7 +1,5 @@
 """Faults of whole nodes and of the API server do what they say, and their undo undoes them."""
 
-from __future__ import annotations
-
 import socket
 import time
 

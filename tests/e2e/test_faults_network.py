@@ -1,7 +1,5 @@
 """Each fault of the network does what it says, and its undo undoes it."""
 
-from __future__ import annotations
-
 import os
 import select
 import socket

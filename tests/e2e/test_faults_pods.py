@@ -1,7 +1,5 @@
 """Each fault of pods and processes does what it says, and its undo undoes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed import faults

@@ -1,7 +1,5 @@
 """Every image runs on a node under the name that manifests use, and as an unprivileged user."""
 
-from __future__ import annotations
-
 import urllib.request
 
 import pytest

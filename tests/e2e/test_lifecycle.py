@@ -1,7 +1,5 @@
 """A testbed of its own beside the one under test: up, again up, killed, up, down, and nothing is left."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """NetworkPolicy is enforced: what a policy does not allow is dropped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The operator runs in the cluster it was deployed to, with no more rights than a restricted namespace gives."""
 
-from __future__ import annotations
-
 import json
 
 from tests.e2e.cluster import Cluster, Manifest

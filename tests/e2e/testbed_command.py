@@ -1,7 +1,5 @@
 """`bin/testbed` as a person calls it."""
 
-from __future__ import annotations
-
 import subprocess
 
 from testbed.layout import REPOSITORY, Layout

@@ -92,7 +92,8 @@ def test_the_command_names_suite_and_packages_but_no_mirror() -> None:
 
 def test_a_program_that_hangs_up_on_its_group_does_not_reach_us() -> None:
     with pytest.raises(TestbedError, match="no space left"):
-        run_apart(["sh", "-c", "echo no space left >&2; kill -HUP 0"], os.environ)
+        # Exits by itself too, in case whoever runs the tests ignores hang-ups, as nohup does.
+        run_apart(["sh", "-c", "echo no space left >&2; kill -HUP 0; exit 1"], os.environ)
 
 
 def test_an_interrupt_takes_the_whole_group_along(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Which versions a run covers: the newest for every test, and all of them for a smoke test or with --valkey=all."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.images.catalogue import VALKEY_VERSIONS

@@ -1,7 +1,5 @@
 """Real valkey-server processes of any supported version, on loopback."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import tempfile

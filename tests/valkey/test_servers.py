@@ -1,7 +1,5 @@
 """Every supported Valkey starts, replicates, and says about itself what our parser understands."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
