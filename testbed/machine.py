@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,7 +45,11 @@ def check() -> None:
         raise TestbedError("a testbed needs root (network namespaces, mounts, cgroups): run it with sudo")
     if sys.platform != "linux":
         raise TestbedError(f"a testbed needs Linux, and this is {sys.platform}")
-    missing = [name for name, present in KERNEL_FEATURES.items() if not present()]
+    check_kernel(KERNEL_FEATURES)
+
+
+def check_kernel(features: Mapping[str, Callable[[], bool]]) -> None:
+    missing = [name for name, is_there in features.items() if not is_there()]
     if missing:
         raise TestbedError(f"this kernel lacks what a testbed needs: {', '.join(missing)}")
 

@@ -20,6 +20,7 @@ Manifest = dict[str, Any]
 T = TypeVar("T")
 
 LOG_LINES = 40
+OPERATOR_NAMESPACE = "--namespace=valkey-operator-system"
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,13 @@ class Cluster:
             self.kubectl("delete", "namespace", name, "--wait=false")
 
     def explain(self, namespace: str | None) -> str:
-        """Nodes, pods, claims, events and the last lines of every pod's log."""
+        """Nodes, pods, claims, events, and the last lines of the operator's and every pod's log."""
         place = [f"--namespace={namespace}"] if namespace else ["--all-namespaces"]
         parts = [
             self.section("get", "nodes", "--output=wide"),
             self.section("get", "pods,persistentvolumeclaims,services", *place, "--output=wide"),
             self.section("get", "events", *place, "--sort-by=.lastTimestamp"),
+            self.section("logs", "deployment/valkey-operator", OPERATOR_NAMESPACE, f"--tail={LOG_LINES}"),
         ]
         pods = self.try_kubectl("get", "pods", *place, "--output=name").stdout.split() if namespace else []
         logs = [self.section("logs", pod, *place, "--all-containers", f"--tail={LOG_LINES}") for pod in pods]
