@@ -9,6 +9,7 @@ from pathlib import Path
 from testbed import cluster, images, kubectl, kubernetes, machine, node_images, record, status
 from testbed.errors import TestbedError
 from testbed.faults import cli as fault_cli
+from testbed.images import registry
 from testbed.layout import MAX_NODES
 from testbed.progress import Progress
 
@@ -117,6 +118,7 @@ def run_images(_args: argparse.Namespace) -> int:
 
 def run_load(args: argparse.Namespace) -> int:
     layout, known = record.require(args.name)
+    registry.offer(layout.image_catalogue, [path for path in args.archive if node_images.digests_in(path)])
     for each in layout.nodes(known.nodes):
         node_images.load(each, args.archive)
         print(f"{each.name}: has {', '.join(name for path in args.archive for name in node_images.digests_in(path))}")

@@ -7,7 +7,7 @@ what was killed from outside, and adds nodes to a testbed that runs. Down looks 
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from testbed import (
     system,
 )
 from testbed.errors import TestbedError
+from testbed.images import registry
 from testbed.layout import STATE_ROOT, Layout, NodeLayout
 from testbed.progress import Progress
 from testbed.record import Record
@@ -33,7 +34,7 @@ from testbed.record import Record
 READY_DEADLINE_S = 120
 
 
-def up(name: str, count: int, archives: Iterable[Path], progress: Progress) -> Layout:
+def up(name: str, count: int, archives: list[Path], progress: Progress) -> Layout:
     """A testbed of at least so many nodes, all of them Ready, with the images of these archives on each."""
     former = record.load(name)
     slot = former.slot if former else record.free_slot(name)
@@ -41,10 +42,11 @@ def up(name: str, count: int, archives: Iterable[Path], progress: Progress) -> L
     record.save(name, Record(slot, count))
     layout = Layout(name, slot)
     nodes = layout.nodes(count)
+    registry.offer(layout.image_catalogue, archives)
     with progress.step(f"network and certificates for {count} nodes"):
         connect(layout, nodes)
         pki.ensure(layout)
-    start_processes(layout, nodes, list(archives), progress)
+    start_processes(layout, nodes, archives, progress)
     for fault in faults.active(layout):
         with progress.step(f"heal {fault}"):
             faults.heal(layout, fault)

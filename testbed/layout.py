@@ -66,6 +66,10 @@ class Layout:
         return self.state / "volumes"
 
     @property
+    def image_catalogue(self) -> Path:
+        return self.state / "images.json"
+
+    @property
     def faults(self) -> Path:
         return self.state / "faults"
 

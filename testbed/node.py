@@ -8,6 +8,7 @@ from subprocess import CompletedProcess
 from testbed import cgroups, kubernetes, pki, processes
 from testbed.commands import attempt, output
 from testbed.errors import TestbedError
+from testbed.images import registry
 from testbed.layout import Layout, NodeLayout
 
 CNI_PLUGINS = Path("/usr/lib/cni")
@@ -26,6 +27,9 @@ def start_runtime(layout: Layout, node: NodeLayout) -> None:
         (node.state / folder).mkdir(parents=True, exist_ok=True)
     cgroups.make(node.cgroup)
     (node.state / "cni" / "10-ptp.conflist").write_text(json.dumps(cni_config(node), indent=1))
+    hosts = node.state / "registry" / "_default" / "hosts.toml"
+    hosts.parent.mkdir(parents=True, exist_ok=True)
+    hosts.write_text(registry_config(layout))
     config = node.state / "containerd.toml"
     config.write_text(containerd_config(node))
     processes.start(layout, role("containerd", node), ["containerd", "--config", config], netns=node.netns)
@@ -103,12 +107,20 @@ state = "{node.state}/run"
   netns_mounts_under_state_dir = true
   # Where CAP_SYS_RESOURCE is missing, runc could not lower the score.
   restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{node.state}/registry"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{CNI_PLUGINS}"
     conf_dir = "{node.state}/cni"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
 """
+
+
+def registry_config(layout: Layout) -> str:
+    """The testbed's registry in place of every other, also as the last resort: none of those can be reached."""
+    address = f"http://{layout.host_ip}:{registry.PORT}"
+    return f'server = "{address}"\n[host."{address}"]\n  capabilities = ["pull", "resolve"]\n'
 
 
 def kubelet_config(layout: Layout, node: NodeLayout) -> dict[str, object]:

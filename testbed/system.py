@@ -1,4 +1,4 @@
-"""What a cluster has besides Kubernetes itself: DNS behind its Service, a StorageClass, NetworkPolicy."""
+"""What a cluster has besides Kubernetes itself: DNS behind its Service, a StorageClass, NetworkPolicy, a registry."""
 
 import sys
 from typing import Any
@@ -8,19 +8,20 @@ from testbed.addons import volumes
 from testbed.addons.manifests import STORAGE_CLASS
 from testbed.layout import REPOSITORY, Layout
 
-DAEMONS = ("storage", "policy")
+DAEMONS = ("storage", "policy", "registry")
 
 
 def install(layout: Layout) -> None:
     kubectl.apply(layout, [*dns_objects(layout), STORAGE_CLASS])
     control_plane.start(layout, "dns")
-    start_daemon(layout, "storage", [str(layout.volumes)])
-    start_daemon(layout, "policy", [str(layout.netns)])
+    start_daemon(layout, "storage", "testbed.addons", "storage", str(layout.kubeconfig()), str(layout.volumes))
+    start_daemon(layout, "policy", "testbed.addons", "policy", str(layout.kubeconfig()), str(layout.netns))
+    start_daemon(layout, "registry", "testbed.images.registry", layout.host_ip, str(layout.image_catalogue))
 
 
-def start_daemon(layout: Layout, name: str, arguments: list[str]) -> None:
-    argv = [sys.executable, "-m", "testbed.addons", name, str(layout.kubeconfig()), *arguments]
-    processes.start(layout, name, argv, env={"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1"})
+def start_daemon(layout: Layout, role: str, module: str, *arguments: str) -> None:
+    environment = {"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1"}
+    processes.start(layout, role, [sys.executable, "-m", module, *arguments], env=environment)
 
 
 def dns_objects(layout: Layout) -> list[dict[str, Any]]:

@@ -86,11 +86,11 @@ def echo_request(ident: int, sequence: int) -> bytes:
 
 def test_link_loss_loses_about_the_share_it_was_asked_for(layout: Layout) -> None:
     address = layout.node(1).ip
-    assert echoes(address, 400) == 400
+    assert echoes(address, 400) > 390
     with broken(layout, LinkLoss("node1", percent=50)):
         # Half of the requests arrive, and half of their answers: a quarter, five standard deviations either way.
         assert 40 <= echoes(address, 400) <= 160
-    assert echoes(address, 400) == 400
+    assert echoes(address, 400) > 390
 
 
 def test_a_slow_link_carries_no_more_than_it_was_asked_to(cluster: Cluster, layout: Layout, namespace: str) -> None:

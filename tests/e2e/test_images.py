@@ -53,6 +53,18 @@ def test_the_exporter_tells_prometheus_about_the_server_beside_it(cluster: Clust
     assert "redis_up 1" in cluster.wait_for("the exporter to answer", metrics, namespace)
 
 
+@pytest.mark.usefixtures("layout")
+def test_an_image_that_nobody_has_is_missing_as_on_a_real_registry(cluster: Cluster, namespace: str) -> None:
+    cluster.apply(pod("wrong", containers=[container(image="nobody/nothing:1")]), namespace=namespace)
+
+    def complaint() -> str | None:
+        states = cluster.get("pod", "wrong", namespace)["status"].get("containerStatuses", [])
+        waiting = [each["state"].get("waiting", {}) for each in states]
+        return next((str(each["message"]) for each in waiting if "not found" in each.get("message", "")), None)
+
+    assert "nobody/nothing:1" in cluster.wait_for("a clear answer of the registry", complaint, namespace)
+
+
 def test_load_brings_an_archive_to_every_node_and_refuses_what_is_none(layout: Layout, cluster: Cluster) -> None:
     archive = run_testbed(layout, "images").splitlines()[0]
     said = run_testbed(layout, "load", archive)

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,41 +19,30 @@ pytestmark = [pytest.mark.node_faults, pytest.mark.usefixtures("layout")]
 NAME = "second"
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What a testbed could leave behind on a machine."""
-
-    mounts: frozenset[str]
-    links: frozenset[str]
-    namespaces: frozenset[str]
-    routes: frozenset[str]
-    cgroups: frozenset[str]
-    loops: frozenset[str]
-    rules: str
-    processes: frozenset[str]
+QUESTIONS = {
+    "mounts": ("findmnt", "--list", "--noheadings", "--output=TARGET"),
+    "namespaces": ("ip", "netns", "list"),
+    "links": ("ip", "-oneline", "link"),
+    "routes": ("ip", "route"),
+    "loop devices": ("losetup", "--list", "--noheadings"),
+    "cgroups": ("find", "/sys/fs/cgroup", "-maxdepth", "3", "-type", "d", "-name", f"testbed-{NAME}*"),
+    "packet filter": ("nft", "list", "ruleset"),
+    "settings": ("sysctl", "net.ipv4.ip_forward"),
+}
 
 
-def machine_now() -> Machine:
-    """Everything but what changes by itself and what the testbed under test does meanwhile."""
-
-    def lines(*argv: str) -> frozenset[str]:
-        done = subprocess.run(argv, check=True, text=True, capture_output=True)
-        return frozenset(line for line in done.stdout.splitlines() if f"{STATE_ROOT}/" not in line or NAME in line)
-
-    links = frozenset(link.name for link in Path("/sys/class/net").iterdir() if not link.name.startswith("tb0"))
-    own = re.compile(rf"testbed-{NAME}(/|$)")
-    return Machine(
-        mounts=frozenset(
-            line for line in lines("findmnt", "--list", "--noheadings", "--output=TARGET") if NAME in line
-        ),
-        links=links,
-        namespaces=lines("ip", "netns", "list"),
-        routes=frozenset(line for line in lines("ip", "route") if "tb0" not in line),
-        cgroups=frozenset(str(path) for path in Path("/sys/fs/cgroup").glob("*/*") if own.search(str(path))),
-        loops=frozenset(line for line in lines("losetup", "--list", "--noheadings") if NAME in line),
-        rules=subprocess.run(["nft", "list", "ruleset"], check=True, text=True, capture_output=True).stdout,
-        processes=frozenset(line for line in lines("ps", "-eo", "args") if NAME in line and "pytest" not in line),
-    )
+def machine_now() -> dict[str, list[str]]:
+    """What a testbed could leave behind on this machine, apart from what belongs to other testbeds."""
+    others = [Layout(name, known.slot) for name in record.names() if name != NAME and (known := record.load(name))]
+    words = [word for other in others for word in (f"{other.state}/", rf"\b{other.bridge}(n\d+)?\b")]
+    foreign = re.compile("|".join(words) or "(?!)")
+    answers = {
+        what: subprocess.run(argv, check=True, text=True, capture_output=True).stdout.splitlines()
+        for what, argv in QUESTIONS.items()
+    }
+    # The kernel numbers links in the order of their making.
+    own = {what: [re.sub(r"^\d+: ", "", line) for line in lines] for what, lines in answers.items()}
+    return {what: sorted(line for line in lines if not foreign.search(line)) for what, lines in own.items()}
 
 
 @pytest.fixture
@@ -132,6 +120,7 @@ def test_down_leaves_nothing_behind() -> None:
     run_testbed(layout, "down")
 
     assert machine_now() == before
+    assert processes.processes_of(layout) == []
     assert not layout.state.exists()
 
 

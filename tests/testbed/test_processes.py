@@ -35,11 +35,9 @@ def wait_for(layout: Layout, count: int) -> list[processes.Process]:
 
 def test_a_daemon_is_found_by_its_role(layout: Layout) -> None:
     processes.start(layout, "sleeper", ["sleep", "60"])
-    wait_for(layout, 1)
+    (sleeper,) = wait_for(layout, 1)
 
-    pid = processes.find(layout, "sleeper")
-    assert pid is not None
-    assert Path(f"/proc/{pid}/comm").read_text().strip() == "sleep"
+    assert processes.find(layout, "sleeper") == sleeper.pid
     assert processes.find(layout, "other") is None
 
 
