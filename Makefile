@@ -93,8 +93,8 @@ cluster: $(READY)
 testbed: cluster ## a real Kubernetes on this machine (nothing to do where KUBECONFIG names a cluster)
 
 .PHONY: bench
-bench: $(READY) ## measure, into bench/results
-	$(VENV)/python -m bench.testbed
+bench: $(READY) ## measure, into bench/results (ARGS=--cold: also a start with an empty cache)
+	$(VENV)/python -m bench.testbed $(ARGS)
 
 # --- housekeeping ---------------------------------------------------------------------------------------------------
 
