@@ -6,21 +6,23 @@ Invariant: whatever is wrong with the configuration becomes one `ConnectionSetti
 place, what stands there, and the remedy.
 """
 
+import contextlib
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
-from lightkube.config.client_adapter import AsyncClient, ConnectionParams
+from lightkube.config.client_adapter import AsyncClient, Client, ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import Cluster, Context, User
 from lightkube.core.exceptions import ConfigError
 
 Session = httpx2.AsyncClient
+BlockingSession = httpx2.Client
 
 REQUEST_TIMEOUT_S = 5.0
 _HOME_KUBECONFIG = "~/.kube/config"
@@ -68,8 +70,20 @@ def load_connection(kubeconfig: str | None, context: str | None, environ: Mappin
 def open_session(config: SingleConfig, transport: httpx2.AsyncBaseTransport | None = None) -> Session:
     """Make a session with the certificates and credentials of `config`; nothing is sent yet."""
     params = ConnectionParams(timeout=httpx2.Timeout(REQUEST_TIMEOUT_S), transport=transport)  # type: ignore[arg-type]
-    try:
+    with _sound_credentials(config):
         return AsyncClient(config, params)
+
+
+def open_blocking_session(config: SingleConfig) -> BlockingSession:
+    """Make a session of its own for a thread; nothing is sent yet."""
+    with _sound_credentials(config):
+        return Client(config, ConnectionParams(timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)))
+
+
+@contextlib.contextmanager
+def _sound_credentials(config: SingleConfig) -> Iterator[None]:
+    try:
+        yield
     except (ssl.SSLError, OSError, ValueError, ConfigError) as error:
         raise ConnectionSettingsError(
             f"The certificates or credentials of context {config.context_name!r} in {config.fname} cannot be used: "

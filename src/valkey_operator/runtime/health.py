@@ -29,6 +29,10 @@ class Readiness:
         """What is still missing; None when ready."""
         return self._waiting_for
 
+    def wait_for(self, waiting_for: str) -> None:
+        """Answer /readyz with 503 and this from now on."""
+        self._waiting_for = waiting_for
+
     def mark_ready(self) -> None:
         """Answer /readyz with 200 from now on."""
         self._waiting_for = None
