@@ -78,7 +78,7 @@ deploy: install ## the operator into the cluster
 	bin/kubectl --namespace valkey-operator-system rollout status deployment/valkey-operator --timeout=120s
 
 .PHONY: run
-run: $(READY) cluster ## the operator on this machine, against the cluster, until it is interrupted
+run: $(READY) install ## the operator on this machine, against the cluster, until it is interrupted
 	KUBECONFIG=$${KUBECONFIG:-$$(bin/testbed kubeconfig)} $(VENV)/valkey-operator operator
 
 .PHONY: images

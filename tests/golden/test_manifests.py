@@ -7,10 +7,13 @@ import pytest
 import yaml
 from lightkube import codecs
 
+from valkey_operator.cli.engine import LEASE_NAME
 from valkey_operator.cli.settings import parse_settings
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = sorted(CONFIG.glob("*/*.yaml"))
+
+OF_THE_CLUSTER = {"Namespace", "ClusterRole", "ClusterRoleBinding"}
 
 
 def objects() -> dict[str, dict[str, Any]]:
@@ -55,11 +58,26 @@ def test_the_pod_satisfies_the_restricted_profile() -> None:
 def test_every_name_that_is_referred_to_is_defined() -> None:
     found = objects()
     namespace = found["Namespace"]["metadata"]["name"]
-    namespaced = [each["metadata"]["namespace"] for kind, each in found.items() if kind != "Namespace"]
+    namespaced = [each["metadata"]["namespace"] for kind, each in found.items() if kind not in OF_THE_CLUSTER]
     assert set(namespaced) == {namespace}
+    account = {"kind": "ServiceAccount", "name": found["ServiceAccount"]["metadata"]["name"], "namespace": namespace}
+    for role in ("Role", "ClusterRole"):
+        assert found[f"{role}Binding"]["roleRef"]["name"] == found[role]["metadata"]["name"]
+        assert found[f"{role}Binding"]["subjects"] == [account]
     assert pod_spec()["serviceAccountName"] == found["ServiceAccount"]["metadata"]["name"]
     labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
     assert found["Deployment"]["spec"]["selector"]["matchLabels"].items() <= labels.items()
+
+
+def test_no_role_has_a_wildcard() -> None:
+    for role in ("Role", "ClusterRole"):
+        for rule in objects()[role]["rules"]:
+            assert not any("*" in words for words in rule.values())
+
+
+def test_the_lease_of_the_role_is_the_one_that_the_operator_takes() -> None:
+    named = [rule["resourceNames"] for rule in objects()["Role"]["rules"] if "resourceNames" in rule]
+    assert named == [[LEASE_NAME]]
 
 
 def test_the_arguments_are_ones_that_the_program_takes() -> None:

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Callable
+from random import Random
 
 import httpx2
 import pytest
@@ -7,10 +8,10 @@ from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import Cluster, User
 
 from tests.sim import virtual_time
-from valkey_operator.cli.operator import become_ready, run_until
-from valkey_operator.kube.api_server import ApiServerError, read_version
+from valkey_operator.cli.engine import run_until
+from valkey_operator.kube.api_server import ApiServerError, read_version, wait_for_api_server
 from valkey_operator.kube.connection import Session, open_session
-from valkey_operator.runtime.health import Readiness
+from valkey_operator.runtime.backoff import backoff_delays
 
 VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.4", "platform": "linux/amd64"}
 Answer = Callable[[httpx2.Request], httpx2.Response]
@@ -31,29 +32,32 @@ def answers_after(up_at_s: float) -> Answer:
     return answer
 
 
-def test_the_operator_is_ready_soon_after_the_api_server_is_up() -> None:
+def test_the_api_server_is_found_soon_after_it_is_up() -> None:
     async def start() -> float:
-        readiness = Readiness(waiting_for="the API server")
         async with session_answered_by(answers_after(600)) as session:
-            await become_ready(session, readiness)
-        assert readiness.waiting_for is None
+            await wait_for_api_server(session, backoff_delays(Random(1)))
         return asyncio.get_running_loop().time()
 
     assert 600 <= virtual_time.run(start(), seed=1) <= 615
 
 
-def test_a_stop_ends_the_waiting_at_once_and_it_was_never_ready() -> None:
+def test_a_stop_ends_the_waiting_at_once() -> None:
     async def start_and_stop() -> float:
-        readiness = Readiness(waiting_for="the API server")
         stop = asyncio.Event()
         asyncio.get_running_loop().call_later(42, stop.set)
         async with session_answered_by(answers_after(600)) as session:
-            await run_until(stop, become_ready(session, readiness))
-        assert readiness.waiting_for == "the API server"
+            assert not await run_until(stop, wait_for_api_server(session, backoff_delays(Random(1))))
         return asyncio.get_running_loop().time()
 
     for seed in range(20):
         assert virtual_time.run(start_and_stop(), seed=seed) == 42
+
+
+def test_work_that_comes_to_its_end_does_not_wait_for_a_stop() -> None:
+    async def start() -> bool:
+        return await run_until(asyncio.Event(), asyncio.sleep(5))
+
+    assert virtual_time.run(start(), seed=1)
 
 
 def test_a_defect_in_the_work_ends_the_operator_instead_of_leaving_it_idle() -> None:

@@ -1,27 +1,31 @@
 """The operator program: its parts, put together.
 
 Owns: start, readiness, stop. Refuses to know: how any part works.
-Order of start: settings are checked, health is served (not ready), the API server answers, ready.
+Order of start: settings are checked, health is served (not ready), then the engine's own order.
 """
 
 import asyncio
 import contextlib
 import os
-import random
 import signal
-from collections.abc import AsyncIterator, Coroutine
+import socket
+import uuid
+from collections.abc import AsyncIterator
 from importlib import metadata
 
 import structlog
 from prometheus_client import CollectorRegistry, Info, ProcessCollector
 
+from valkey_operator.cli.engine import BuildController, Engine, EngineSettings
 from valkey_operator.cli.settings import HealthAddress, OperatorSettings
-from valkey_operator.kube.api_server import wait_for_api_server
-from valkey_operator.kube.connection import Session, load_connection, open_session
-from valkey_operator.runtime.backoff import backoff_delays
+from valkey_operator.kube.connection import load_connection, open_session, read_pod_namespace
 from valkey_operator.runtime.health import Readiness, Respond, health_responder, serve_health
+from valkey_operator.runtime.metrics import EngineMetrics
 
 log = structlog.get_logger(__name__)
+
+OPERATOR_NAMESPACE = "valkey-operator-system"
+CONTROLLERS: tuple[BuildController, ...] = ()
 
 
 class HealthAddressError(Exception):
@@ -35,29 +39,32 @@ def package_version() -> str:
 
 async def run_operator(settings: OperatorSettings) -> None:
     """Run until SIGTERM or SIGINT."""
-    session = open_session(load_connection(settings.kubeconfig, settings.context, os.environ))
+    config = load_connection(settings.kubeconfig, settings.context, os.environ)
+    session = open_session(config)
     stop = _stop_on_signals()
     readiness = Readiness(waiting_for="the API server")
-    respond = health_responder(readiness, _metrics())
+    registry = _metrics()
+    engine = Engine(
+        config=config,
+        session=session,
+        settings=_engine_settings(settings),
+        metrics=EngineMetrics(registry),
+        build=CONTROLLERS,
+    )
+    respond = health_responder(readiness, registry)
     async with session, _health_endpoint(settings.health_address, respond) as port:
-        log.info("operator starts", version=package_version(), health_port=port)
-        await run_until(stop, become_ready(session, readiness))
+        log.info("operator starts", version=package_version(), health_port=port, identity=engine.settings.identity)
+        await engine.run(readiness, stop)
     log.info("operator stopped")
 
 
-async def become_ready(session: Session, readiness: Readiness) -> None:
-    """Wait for the API server, however long it takes, and say that the operator is ready."""
-    # Chance only spreads the retries of many operators; nothing secret hangs on it.
-    await wait_for_api_server(session, backoff_delays(random.Random()))  # noqa: S311
-    readiness.mark_ready()
-
-
-async def run_until(stop: asyncio.Event, work: Coroutine[None, None, None]) -> None:
-    """Run `work` beside waiting for `stop`; stopping cancels it, and its failure ends the waiting."""
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(work)
-        await stop.wait()
-        task.cancel()
+def _engine_settings(settings: OperatorSettings) -> EngineSettings:
+    return EngineSettings(
+        namespace=settings.namespace,
+        operator_namespace=settings.operator_namespace or read_pod_namespace() or OPERATOR_NAMESPACE,
+        # A process that starts anew under the same name must not take the lease of its former self for its own.
+        identity=f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}",
+    )
 
 
 @contextlib.asynccontextmanager

@@ -4,6 +4,7 @@ Owns: flags, their defaults, and the sentence for each wrong one. Refuses to kno
 """
 
 import argparse
+import re
 from typing import NoReturn
 
 import msgspec
@@ -13,6 +14,7 @@ from valkey_operator.runtime.logs import LEVELS
 EXIT_BAD_SETTINGS = 2
 PROGRAM = "valkey-operator"
 _MOST_PORT = 65535
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class HealthAddress(msgspec.Struct, frozen=True):
@@ -27,6 +29,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     kubeconfig: str | None
     context: str | None
+    namespace: str | None
+    operator_namespace: str | None
     health_address: HealthAddress
     log_level: str
 
@@ -47,6 +51,8 @@ def parse_settings(arguments: list[str]) -> OperatorSettings | None:
     return OperatorSettings(
         kubeconfig=chosen.kubeconfig,
         context=chosen.context,
+        namespace=chosen.namespace,
+        operator_namespace=chosen.operator_namespace,
         health_address=chosen.health_address,
         log_level=chosen.log_level,
     )
@@ -64,6 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     operator.add_argument("--context", metavar="NAME", help="context of the kubeconfig; else its current-context")
     operator.add_argument(
+        "--namespace", metavar="NAME", type=_namespace, help="manage this namespace alone; else the whole cluster"
+    )
+    operator.add_argument(
+        "--operator-namespace",
+        metavar="NAME",
+        type=_namespace,
+        help="where the operator keeps its own objects; else its pod's namespace, else valkey-operator-system",
+    )
+    operator.add_argument(
         "--health-address",
         metavar="[HOST]:PORT",
         type=_health_address,
@@ -72,6 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     operator.add_argument("--log-level", choices=LEVELS, default="info", help="least level to log (default info)")
     return parser
+
+
+def _namespace(text: str) -> str:
+    if not _NAMESPACE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a namespace; write lower-case letters, digits and dashes")
+    return text
 
 
 def _health_address(text: str) -> HealthAddress:

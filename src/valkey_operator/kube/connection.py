@@ -23,9 +23,11 @@ from lightkube.core.exceptions import ConfigError
 
 Session = httpx2.AsyncClient
 BlockingSession = httpx2.Client
+ConnectionConfig = SingleConfig
 
 REQUEST_TIMEOUT_S = 5.0
 _HOME_KUBECONFIG = "~/.kube/config"
+_POD_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 class ConnectionSettingsError(Exception):
@@ -65,6 +67,14 @@ def load_connection(kubeconfig: str | None, context: str | None, environ: Mappin
         return _from_service_account()
     source = "--kubeconfig" if kubeconfig else "KUBECONFIG" if path else "the default kubeconfig"
     return _from_file(Path(path or _HOME_KUBECONFIG).expanduser(), context, source)
+
+
+def read_pod_namespace(path: Path = _POD_NAMESPACE) -> str | None:
+    """The namespace of the pod that this process runs in; None outside of one."""
+    try:
+        return path.read_text().strip() or None
+    except OSError:
+        return None
 
 
 def open_session(config: SingleConfig, transport: httpx2.AsyncBaseTransport | None = None) -> Session:

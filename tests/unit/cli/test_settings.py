@@ -11,7 +11,12 @@ def settings_of(*flags: str) -> OperatorSettings:
 
 def test_without_flags_everything_has_a_default() -> None:
     assert settings_of() == OperatorSettings(
-        kubeconfig=None, context=None, health_address=HealthAddress(None, 8081), log_level="info"
+        kubeconfig=None,
+        context=None,
+        namespace=None,
+        operator_namespace=None,
+        health_address=HealthAddress(None, 8081),
+        log_level="info",
     )
 
 
@@ -32,6 +37,8 @@ def test_the_health_address_has_an_optional_host(text: str, address: HealthAddre
     [
         (["operator", "--health-address", "8081"], "--health-address: '8081' is not an address; write [HOST]:PORT"),
         (["operator", "--health-address", ":65536"], "--health-address: ':65536' is not an address"),
+        (["operator", "--namespace", "a/b"], "--namespace: 'a/b' is not a namespace"),
+        (["operator", "--operator-namespace", "A"], "--operator-namespace: 'A' is not a namespace"),
         (["operator", "--log-level", "loud"], "--log-level: invalid choice: 'loud'"),
         (["operator", "--kube", "x"], "Unrecognized arguments: --kube x"),
         (["operator", "--context"], "--context: expected one argument"),
