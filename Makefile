@@ -93,8 +93,9 @@ cluster: $(READY)
 testbed: cluster ## a real Kubernetes on this machine (nothing to do where KUBECONFIG names a cluster)
 
 .PHONY: bench
-bench: $(READY) ## measure, into bench/results (ARGS=--cold: also a start with an empty cache)
+bench: $(READY) cluster ## measure, into bench/results (ARGS=--cold: also a start with an empty cache)
 	$(VENV)/python -m bench.testbed $(ARGS)
+	$(VENV)/python -m bench.engine
 
 # --- housekeeping ---------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,13 @@ class Candidate:
         tenure = self._tenure
         return tenure if tenure is not None and self._clock() < tenure.valid_until else None
 
+    @property
+    def free_in_s(self) -> float:
+        """How long until the lease, as last seen, may be taken; the right moment for an attempt, if it is soon."""
+        if self._seen is None or self._seen.holder in {"", self._identity}:
+            return 0.0
+        return self._seen_at + self._seen.duration_s - self._clock()
+
     def attempt(self) -> None:
         """Renew or take the lease if that is ours to do; raises `ApiError` where the API server does not play along."""
         tenure = self._tenure = self.tenure
@@ -107,7 +114,7 @@ class Candidate:
     def _take_if_free(self) -> None:
         self._note(self._store.read())
         known = self._seen or Lease("", 0.0, 0)
-        if known.holder not in {"", self._identity} and self._clock() < self._seen_at + known.duration_s:
+        if self.free_in_s > 0:
             return
         sent_at = self._clock()
         self._write(Lease(self._identity, self._timing.duration_s, known.term + 1, known.version))

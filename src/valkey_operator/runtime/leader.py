@@ -130,8 +130,13 @@ class LeaseThread:
                 self._try(self._candidate.attempt)
                 self._ask_loop(self._leadership.look_again)
             self._ask_loop(self._beat)
-            self._stop.wait(self._timing.retry_s * self._random.uniform(0.8, 1.0))
+            self._stop.wait(self._pause_s())
         self._try(self._candidate.release)
+
+    def _pause_s(self) -> float:
+        usual_s = self._timing.retry_s * self._random.uniform(0.8, 1.0)
+        free_in_s = self._candidate.free_in_s
+        return free_in_s if 0 < free_in_s < usual_s else usual_s
 
     def _try(self, step: Callable[[], None]) -> None:
         try:
