@@ -45,3 +45,17 @@ def test_a_deleted_operator_pod_is_replaced_by_one_that_is_ready(cluster: Cluste
     replacement = operator_pod(cluster)["metadata"]["name"]
     assert replacement != former
     cluster.wait_for_pods(NAMESPACE, replacement)
+
+
+def test_the_operator_leads_with_no_other_right_than_to_its_lease_and_to_events(cluster: Cluster) -> None:
+    name = operator_pod(cluster)["metadata"]["name"]
+    cluster.wait_for_pods(NAMESPACE, name)
+
+    def leads() -> bool | None:
+        return True if any(line["event"] == "this process leads" for line in log_lines(cluster, name)) else None
+
+    cluster.wait_for("the operator to lead", leads, NAMESPACE)
+    account = f"--as=system:serviceaccount:{NAMESPACE}:valkey-operator"
+    for verb, what, allowed in (("get", "secrets", False), ("list", "events", False), ("patch", "events", True)):
+        asked = cluster.try_kubectl("auth", "can-i", verb, what, "--namespace=default", account)
+        assert asked.stdout.strip() == ("yes" if allowed else "no"), f"{verb} {what}"

@@ -90,3 +90,12 @@ def test_a_delete_names_the_very_object_and_is_expected() -> None:
         assert not store.is_current(key("a"))
 
     assert sent_in(scenario) == ["DELETE /api/v1/namespaces/here/configmaps/a"]
+
+
+def test_objects_that_come_and_go_are_not_remembered_for_ever() -> None:
+    async def scenario(writer: Writer[ConfigMap], store: Store[ConfigMap]) -> None:
+        for number in range(1000):
+            await writer.apply({"metadata": {"namespace": "here", "name": str(number)}}, ConfigMap)
+        assert len(writer._applied) < 100  # noqa: SLF001 - memory is what this is about
+
+    sent_in(scenario)

@@ -13,10 +13,12 @@ import msgspec
 
 from valkey_operator.kube.client import KubeClient, Manifest, key_of
 from valkey_operator.kube.objects import Key, KubeObject, ObjectMeta, Resource
-from valkey_operator.kube.store import Change, Store
+from valkey_operator.kube.store import Store
 from valkey_operator.runtime.metrics import EngineMetrics
 
 T = TypeVar("T", bound=KubeObject)
+
+_MOST_VANISHED = 64
 
 
 class _Applied(msgspec.Struct, frozen=True):
@@ -33,7 +35,6 @@ class Writer(Generic[T]):
         self._store = store
         self._skipped = metrics.skipped_writes.labels(resource=resource.plural)
         self._applied: dict[Key, _Applied] = {}
-        self.close = store.subscribe(self._forget_deleted)
 
     async def apply(self, manifest: Manifest, projection: type[T]) -> bool:
         """Apply unless it would change nothing; whether it was sent."""
@@ -44,6 +45,7 @@ class Writer(Generic[T]):
             return False
         written = await self._client.apply(self._resource, manifest, projection)
         self._applied[key] = _Applied(desired, content_of(written.metadata))
+        self._forget_vanished()
         self._store.expect_version(key, written.metadata.resource_version)
         return True
 
@@ -76,9 +78,9 @@ class Writer(Generic[T]):
         self._store.expect_version(written.key, written.metadata.resource_version)
         return written
 
-    def _forget_deleted(self, change: Change[T]) -> None:
-        if change.new is None:
-            self._applied.pop(change.key, None)
+    def _forget_vanished(self) -> None:
+        if len(self._applied) > 2 * len(self._store) + _MOST_VANISHED:
+            self._applied = {key: kept for key, kept in self._applied.items() if self._store.get(key) is not None}
 
 
 def fingerprint(value: object) -> bytes:
