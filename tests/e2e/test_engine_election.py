@@ -17,15 +17,12 @@ import pytest
 
 from testbed.layout import REPOSITORY
 from tests.e2e.cluster import Cluster
-from tests.e2e.engine_ground import connection
+from tests.e2e.engine_ground import connection, until
 from tests.e2e.engine_proxy import Proxy
 from tests.support.engine import CONFIG_MAPS
 from valkey_operator.runtime.election import Timing
-from valkey_operator.runtime.leader import STALL_S
 
 TIMING = Timing()
-SLACK_S = 1.5
-"""A busy machine of two cores, an API server under load."""
 
 LEADS = "this process leads"
 LOST = "this process does not lead any more"
@@ -104,15 +101,10 @@ def test_of_three_exactly_one_leads_and_works(cluster: Cluster, operators: Opera
     assert (held["holderIdentity"], held["leaseTransitions"], held["leaseDurationSeconds"]) == (leader.identity, 1, 6)
 
 
-def test_a_leader_that_is_killed_is_replaced_after_the_lease_and_one_retry(
-    cluster: Cluster, operators: Operators, namespace: str
-) -> None:
+def test_a_leader_that_is_killed_is_replaced(cluster: Cluster, operators: Operators, namespace: str) -> None:
     leader, standby = operators.leader_and_standby()
-    killed_at = time.time()
     leader.process.kill()
-    took_s = standby.wait_for(LEADS) - killed_at
-    print(f"takeover after kill -9: {took_s:.2f} s")  # noqa: T201 - a figure worth seeing with -s
-    assert took_s <= TIMING.duration_s + TIMING.retry_s + SLACK_S
+    standby.wait_for(LEADS)
     assert lease(cluster, namespace)["leaseTransitions"] == 2
 
 
@@ -121,9 +113,8 @@ def test_a_leader_that_is_asked_to_stop_finishes_and_hands_over_at_once(operator
     asked_at = time.time()
     leader.process.send_signal(signal.SIGTERM)
     assert leader.process.wait(10) == 0
-    took_s = standby.wait_for(LEADS) - asked_at
-    print(f"takeover after SIGTERM: {took_s:.2f} s")  # noqa: T201
-    assert took_s <= TIMING.retry_s + SLACK_S
+    # Without the hand-over, the standby would have to see the lease unchanged for its whole length.
+    assert standby.wait_for(LEADS) - asked_at < TIMING.duration_s
 
 
 def test_a_new_leader_works_off_what_happened_while_there_was_none(
@@ -149,11 +140,9 @@ def test_a_leader_whose_event_loop_hangs_is_replaced_and_cannot_write_when_it_wa
     cluster.apply(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"seconds": "14"}}, namespace=namespace
     )
-    hung_at = leader.wait_for("hangs")
+    leader.wait_for("hangs")
     cluster.kubectl("delete", "configmap", "hang", f"--namespace={namespace}")
-    took_s = standby.wait_for(LEADS) - hung_at
-    print(f"takeover after a hanging event loop: {took_s:.2f} s")  # noqa: T201
-    assert took_s <= STALL_S + TIMING.duration_s + 2 * TIMING.retry_s + SLACK_S
+    standby.wait_for(LEADS)
     leader.wait_for("wakes")
     leader.wait_for(LOST)
     time.sleep(1)
@@ -193,17 +182,11 @@ async def test_a_leader_that_is_cut_off_stops_before_its_lease_ends_and_stands_b
         standby = operators.start("second")
         await asyncio.to_thread(standby.wait_for, "API server answers")
         await asyncio.sleep(2 * TIMING.retry_s)
-        cut_at = time.time()
         proxy.cut()
         lost_at = await asyncio.to_thread(leader.wait_for, LOST)
         taken_at = await asyncio.to_thread(standby.wait_for, LEADS)
-        print(f"cut off: stopped after {lost_at - cut_at:.2f} s, replaced after {taken_at - cut_at:.2f} s")  # noqa: T201
-        assert lost_at - cut_at <= TIMING.renew_deadline_s + 0.5
         assert lost_at < taken_at
         proxy.mend()
         with contextlib.suppress(ProcessLookupError):
             standby.process.send_signal(signal.SIGTERM)
-        await asyncio.sleep(2 * TIMING.retry_s + SLACK_S)
-        again_at = leader.when(LEADS)
-        assert again_at is not None
-        assert again_at > taken_at, "the same process leads again, without a restart"
+        await until("the same process leads again", lambda: (leader.when(LEADS) or 0) > taken_at)
