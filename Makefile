@@ -9,7 +9,7 @@ VENV := .venv/bin
 READY := .venv/.ready
 PYTEST := $(VENV)/pytest
 FAST := tests/unit tests/property tests/golden tests/sim tests/program tests/testbed
-PYTHON_CODE := src testbed tests bench bin/testbed
+PYTHON_CODE := src testbed tests bench tools bin/testbed
 IMAGE := valkey-operator:dev
 
 .PHONY: help
@@ -51,7 +51,7 @@ test-all: $(READY) images cluster deploy ## the full matrix of layers and Valkey
 check: $(READY) ## lint, types, import contracts
 	$(VENV)/ruff check $(PYTHON_CODE)
 	$(VENV)/ruff format --check $(PYTHON_CODE)
-	$(VENV)/mypy src testbed tests bench
+	$(VENV)/mypy src testbed tests bench tools
 	$(VENV)/lint-imports
 
 .PHONY: fmt
@@ -61,6 +61,10 @@ fmt: $(READY) ## format, and mend what the linter can mend
 
 # --- build, install, run --------------------------------------------------------------------------------------------
 
+.PHONY: generate
+generate: $(READY) ## the CRDs and admission policies in config/, from the code
+	$(VENV)/python -m tools.generate
+
 .PHONY: build
 build: $(READY) ## the wheel and the image
 	$(VENV)/uv build --quiet --wheel --no-build-isolation --out-dir dist
@@ -68,7 +72,7 @@ build: $(READY) ## the wheel and the image
 
 .PHONY: install
 install: cluster ## CRDs and RBAC into the cluster
-	bin/kubectl apply --server-side -f config/rbac
+	bin/kubectl apply --server-side -f config/crd -f config/rbac
 
 .PHONY: deploy
 deploy: install ## the operator into the cluster

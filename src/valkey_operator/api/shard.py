@@ -1,0 +1,117 @@
+"""ValkeyShard: who may take writes in one shard. Made by the operator, changed by compare-and-swap only.
+
+The record is in `spec`, not in `status`: it cannot be observed anew once it is lost. Its epoch only ever grows, and a
+primary changes only together with it; the API server holds both, whatever an operator from the past still sends.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from valkey_operator.api.fields import DNS_LABEL, Model, Rule, doc, set_list
+from valkey_operator.api.meta import API_VERSION, ObjectMeta
+from valkey_operator.api.rules import (
+    LONGEST_NODE_NAME,
+    LONGEST_SERVICE_NAME,
+    MOST_REPLICAS,
+    MOST_SHARDS,
+    fitting_name,
+    quoted,
+    value_of,
+)
+from valkey_operator.api.status import Operation, Status
+
+_PRIMARY = value_of("self", "primary", quoted(""))
+_FORMER_PRIMARY = value_of("oldSelf", "primary", quoted(""))
+
+NodeName = Annotated[str, doc("Name of a node.", minLength=1, maxLength=LONGEST_NODE_NAME, pattern=DNS_LABEL)]
+
+
+def _fixed(field: str) -> Rule:
+    return Rule(
+        rule=f"self.{field} == oldSelf.{field}",
+        message=f"{field} cannot change: a record belongs to one shard for ever; make another record",
+        field=f".{field}",
+    )
+
+
+class ShardOwner(Model, frozen=True, kw_only=True):
+    """Whose shard it is."""
+
+    kind: Annotated[Literal["Valkey", "ValkeyCluster"], doc("Kind of the object that the shard belongs to.")]
+    name: Annotated[str, doc("Its name.", minLength=1, maxLength=LONGEST_SERVICE_NAME)]
+
+
+class PendingChange(Model, frozen=True, kw_only=True):
+    """A change of primary that was announced, so that nobody grants the old epoch any more."""
+
+    epoch: Annotated[int, doc("The epoch it will begin, above the present one.", minimum=1)]
+    reason: Annotated[str | None, doc("Why.", maxLength=1024)] = None
+    since: Annotated[str | None, doc("When it was announced.", format="date-time")] = None
+
+
+class ShardOperation(Operation, frozen=True, kw_only=True):
+    """An operation under way, to be taken up by the next leader."""
+
+    source: Annotated[NodeName | None, doc("The primary at its beginning.", maxLength=LONGEST_NODE_NAME)] = None
+    epoch: Annotated[int | None, doc("The epoch in which it began.", minimum=0)] = None
+
+
+class ValkeyShardSpec(Model, frozen=True, kw_only=True):
+    """The record."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        _fixed("owner"),
+        _fixed("index"),
+        Rule(
+            rule="self.epoch >= oldSelf.epoch",
+            message="epoch is %s, less than the %s on record: it only grows; read the record again and decide anew",
+            values=("self.epoch", "oldSelf.epoch"),
+            field=".epoch",
+        ),
+        Rule(
+            rule=f"{_PRIMARY} == {_FORMER_PRIMARY} || self.epoch > oldSelf.epoch",
+            message=(
+                'primary changes from "%s" to "%s" within epoch %s: '
+                "a change of primary needs epoch %s or higher; read the record again and decide anew"
+            ),
+            values=(_FORMER_PRIMARY, _PRIMARY, "self.epoch", "oldSelf.epoch + 1"),
+            field=".primary",
+        ),
+        Rule(
+            rule="!has(self.pending) || self.pending.epoch > self.epoch",
+            message="pending.epoch is %s, not above epoch %s: announce a higher one, or remove pending",
+            values=("self.pending.epoch", "self.epoch"),
+            field=".pending",
+        ),
+    )
+
+    owner: Annotated[ShardOwner, doc("Whose shard it is. Cannot change.")]
+    index: Annotated[
+        int, doc("Number of the shard, from 0; 0 for a Valkey. Cannot change.", minimum=0, maximum=MOST_SHARDS)
+    ]
+    authority: Annotated[
+        Literal["Operator", "Sentinel", "Cluster"] | None, doc("Who decides which node is primary. Built in: Operator.")
+    ] = None
+    epoch: Annotated[int, doc("Counts the changes of the primary; only grows.", minimum=0)]
+    primary: Annotated[NodeName | None, doc("The node that may take writes.", maxLength=LONGEST_NODE_NAME)] = None
+    promotable: Annotated[
+        list[NodeName] | None,
+        set_list("Replicas that were in sync in this epoch and have not restarted since.", at_most=MOST_REPLICAS),
+    ] = None
+    replication_id: Annotated[
+        str | None, doc("Replication id of this epoch.", pattern="^[0-9a-f]{40}$", maxLength=40)
+    ] = None
+    first_offset: Annotated[int | None, doc("Replication offset at which this epoch began.", minimum=0)] = None
+    pending: Annotated[PendingChange | None, doc("A change of primary that was announced.")] = None
+    operation: Annotated[ShardOperation | None, doc("An operation that is under way.")] = None
+
+
+class ValkeyShard(Model, frozen=True, kw_only=True):
+    """Who may take writes in one shard. The operator makes and changes these; do not edit them."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (fitting_name(LONGEST_NODE_NAME),)
+
+    api_version: str = API_VERSION
+    kind: Literal["ValkeyShard"] = "ValkeyShard"
+    metadata: ObjectMeta
+    spec: Annotated[ValkeyShardSpec, doc("The record.")]
+    status: Annotated[Status | None, doc("What was observed.")] = None

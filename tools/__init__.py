@@ -1,0 +1,1 @@
+"""Programs for developers; nothing here is part of the operator."""
