@@ -1,0 +1,85 @@
+"""Which directives a spec's `config` may set, and which of them a running server takes. Data and lookups only.
+
+The restart table is what real servers of each version answer to CONFIG SET; tests/valkey asks them again.
+"""
+
+from collections.abc import Mapping
+
+from valkey_operator.valkey.info import Version
+
+_NO_FIELD = "nothing: the operator sets it, and there is no field for it"
+_AUTH = "auth.password"
+_REPLICATION = "replicas: the operator decides who follows whom"
+_ANNOUNCE = "nothing: a node announces the address of its own Service"
+_COMMANDS = "auth.acl.users[].permissions"
+
+OWNED: Mapping[str, str] = {
+    "bind": "service, or a NetworkPolicy",
+    "port": "tls.port for encrypted connections; the plain port is always 6379",
+    "tls-*": "tls",
+    "unixsocket*": _NO_FIELD,
+    "dir": "persistence",
+    "dbfilename": "persistence.rdb",
+    "appenddirname": "persistence.aof",
+    "appendfilename": "persistence.aof",
+    "logfile": "nothing: the log is what `kubectl logs` shows",
+    "pidfile": _NO_FIELD,
+    "daemonize": _NO_FIELD,
+    "supervised": _NO_FIELD,
+    "replicaof": _REPLICATION,
+    "slaveof": _REPLICATION,
+    "primaryauth": _AUTH,
+    "masterauth": _AUTH,
+    "primaryuser": _AUTH,
+    "masteruser": _AUTH,
+    "requirepass": _AUTH,
+    "aclfile": "auth.acl",
+    "user": "auth.acl.users",
+    "include": "configFrom",
+    "loadmodule": "modules",
+    "rename-command": _COMMANDS,
+    "cluster-enabled": "kind ValkeyCluster",
+    "cluster-config-file": _NO_FIELD,
+    "cluster-announce-*": _ANNOUNCE,
+    "replica-announce-*": _ANNOUNCE,
+    "slave-announce-*": _ANNOUNCE,
+    "enable-*-command": _COMMANDS,
+    "sentinel": "defaultConfig of the Sentinel, or sentinel.config of the Valkey",
+}
+"""A directive, or a pattern with one `*`, that `config` may not hold, and what to use instead."""
+
+_NEEDS_RESTART = """
+    aclfile always-show-logo aof-rewrite-cpulist aof_rewrite_cpulist appenddirname appendfilename bgsave-cpulist
+    bgsave_cpulist bio-cpulist bio_cpulist cluster-config-file cluster-databases cluster-enabled cluster-port daemonize
+    databases dbfilename dir disable-thp enable-debug-command enable-module-command enable-protected-configs hash-seed
+    io-threads io-threads-do-reads logfile mptcp pidfile rdbchecksum rdma-completion-vector rdma-rx-size repl-mptcp
+    replicaof server-cpulist server_cpulist set-proc-title slaveof socket-mark-id supervised syslog-enabled
+    syslog-facility syslog-ident tcp-backlog unixsocket unixsocketgroup unixsocketperm
+"""
+NEEDS_RESTART = frozenset(_NEEDS_RESTART.split())
+"""Directives that a running server refuses to change."""
+
+LIVE_SINCE: Mapping[str, Version] = {"io-threads": Version(9, 1, 0)}
+"""Directives of `NEEDS_RESTART` that servers from this version on take while they run."""
+
+
+def replacement_for(key: str) -> str | None:
+    """What to use instead of an owned directive, or None if `config` may hold it."""
+    lowered = key.lower()
+    return next((instead for pattern, instead in OWNED.items() if matches(pattern, lowered)), None)
+
+
+def matches(pattern: str, key: str) -> bool:
+    """Whether a directive is the one that a pattern with at most one `*` names."""
+    start, star, end = pattern.partition("*")
+    if not star:
+        return key == pattern
+    return key.startswith(start) and key.endswith(end) and len(key) >= len(start) + len(end)
+
+
+def needs_restart(key: str, version: Version) -> bool:
+    """Whether a change of this directive takes a new process."""
+    lowered = key.lower()
+    if lowered in LIVE_SINCE:
+        return version < LIVE_SINCE[lowered]
+    return lowered in NEEDS_RESTART
