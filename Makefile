@@ -72,7 +72,7 @@ build: $(READY) ## the wheel and the image
 
 .PHONY: install
 install: cluster ## CRDs and RBAC into the cluster
-	bin/kubectl apply --server-side -f config/crd -f config/rbac
+	bin/kubectl apply --server-side -f config/crd -f config/admission -f config/rbac
 
 .PHONY: deploy
 deploy: install ## the operator into the cluster

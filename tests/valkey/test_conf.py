@@ -6,6 +6,7 @@ import pytest
 import valkey
 
 from tests.valkey.servers import Server, running
+from valkey_operator.api.fields import ConfigScalar, ConfigValue
 from valkey_operator.valkey.conf import Directive, directives_of, render_conf
 from valkey_operator.valkey.config_keys import needs_restart
 from valkey_operator.valkey.config_names import NAMES_SINCE, may_exist
@@ -43,8 +44,12 @@ def test_words_of_one_directive_may_come_in_one_pair_of_quotes_and_lists_repeat_
     version: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "extra.conf"
-    limits = ["normal 1mb 2mb 60", "pubsub 3mb 4mb 50"]
-    config = {"save": "900 1 300 10", "oom-score-adj-values": "0 100 200", "client-output-buffer-limit": limits}
+    limits: list[ConfigScalar] = ["normal 1mb 2mb 60", "pubsub 3mb 4mb 50"]
+    config: dict[str, ConfigValue] = {
+        "save": "900 1 300 10",
+        "oom-score-adj-values": "0 100 200",
+        "client-output-buffer-limit": limits,
+    }
     file.write_text(render_conf(directives_of(config)))
     with running(version, include=str(file)) as server, server.client() as client:
         # `save ""`, given by the test itself, comes first: the included file is read afterwards.

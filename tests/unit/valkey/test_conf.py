@@ -2,6 +2,7 @@
 
 import pytest
 
+from valkey_operator.api.fields import ConfigValue
 from valkey_operator.valkey.conf import ConfError, Directive, directives_of, parse_conf, render_conf, render_value
 
 QUOTED = [
@@ -69,7 +70,10 @@ def test_a_value_of_a_manifest_is_said_in_valkeys_words(value: bool | float | st
 
 
 def test_a_list_repeats_its_directive() -> None:
-    config = {"client-output-buffer-limit": ["normal 0 0 0", "pubsub 32mb 8mb 60"], "timeout": 300}
+    config: dict[str, ConfigValue] = {
+        "client-output-buffer-limit": ["normal 0 0 0", "pubsub 32mb 8mb 60"],
+        "timeout": 300,
+    }
     assert directives_of(config) == [
         Directive("client-output-buffer-limit", ("normal 0 0 0",)),
         Directive("client-output-buffer-limit", ("pubsub 32mb 8mb 60",)),
