@@ -15,7 +15,7 @@ from valkey_operator.api.sentinel import Sentinel
 from valkey_operator.api.shard import ValkeyShard
 from valkey_operator.api.valkey import Valkey
 
-# Not "valkey": kubectl would take `kubectl delete valkey x` for the category, and delete an x of every kind.
+# Not "valkey": kubectl prefers a category, and refuses `kubectl delete valkey x`: "you must specify only one resource".
 CATEGORY = "valkey-all"
 
 

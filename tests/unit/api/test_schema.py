@@ -102,7 +102,7 @@ def test_short_names_are_the_ones_people_were_promised() -> None:
     }
 
 
-def test_no_category_is_the_name_of_a_resource_or_kubectl_would_delete_more_than_it_was_asked_to() -> None:
+def test_no_category_is_the_name_of_a_resource_or_kubectl_would_refuse_that_name() -> None:
     crds = [render_crd(kind, kubernetes_type)["spec"]["names"] for kind in KINDS]
     names = {names[word] for names in crds for word in ("singular", "plural")}
     assert not names & {category for names in crds for category in names["categories"]}
