@@ -42,7 +42,7 @@ def layer(**spec: Any) -> DefaultsSpec:
 
 
 def flat(value: msgspec.Struct) -> dict[str, Any]:
-    """Every leaf by its path, as in api.md: `persistence.rdb.enabled`."""
+    """Every leaf by its path, such as `persistence.rdb.enabled`."""
     found: dict[str, Any] = {}
 
     def walk(part: Any, path: str) -> None:
