@@ -1,0 +1,132 @@
+"""What a server reads when it starts: boot.conf, which waits at the gate, and the start file behind the gate.
+
+Owns: the text of both, and which kinds of start there are. Refuses to know: who may start as what, and how the text
+gets to the server.
+
+boot.conf alone is the safe base: no network port, and a fence no number of replicas can lift. Whatever goes wrong at
+the gate (an empty answer, an agent that dies while answering, a second server) leaves exactly that. The start file
+comes last, so its lines win over the settings a user wrote.
+"""
+
+import enum
+import hashlib
+
+import msgspec
+
+# More replicas than any primary has: writes are refused, reads and replication go on.
+FENCED = 1_000_000
+# TEST-NET-1 answers nobody. In the answer, never in boot.conf: 9.1 keeps dialling "(null)" after a `replicaof no one`.
+PARK_HOST = "192.0.2.1"
+PARK_PORT = 1
+AGENT_USER = "valkey-operator-agent"
+_EVERYTHING = "~* &* +@all"
+
+
+class StartKind(enum.StrEnum):
+    """What a server is from its first moment."""
+
+    WRITABLE_PRIMARY = "writable-primary"
+    FENCED_PRIMARY = "fenced-primary"
+    REPLICA = "replica"
+    PARKED = "parked"
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to start. `primary` is given for a replica and only then."""
+
+    kind: StartKind
+    primary: Address | None = None
+    min_replicas_to_write: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no server could be."""
+        if (self.kind is StartKind.REPLICA) != (self.primary is not None):
+            raise ValueError(f"a start as {self.kind} has primary {self.primary}; only a replica has one, and needs it")
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True):
+    """Who may log in: user default (None: without a password), and the agent with its password of this start."""
+
+    default_password: str | None
+    agent_password: str
+
+
+def render_boot_conf(*, gate: str, data: str) -> str:
+    """The file the server is started with; `gate` and `data` are folders that server and agent share."""
+    return "".join(
+        (
+            "port 0\n",
+            f"min-replicas-to-write {FENCED}\n",
+            f"unixsocket {_quoted(gate + '/valkey.sock')}\n",
+            "unixsocketperm 700\n",
+            f"dir {_quoted(data)}\n",
+            # By this the agent tells the server from its children and from all other processes of the pod.
+            'proc-title-template "{title} {config-file}"\n',
+            f"include {_quoted(gate + '/go.conf')}\n",
+        )
+    )
+
+
+def render_start_conf(start: Start, credentials: Credentials, *, port: int, settings_file: str | None) -> str:
+    """The file behind the gate: the user's settings first, then what decides, so that the latter wins."""
+    writable = start.kind is not StartKind.FENCED_PRIMARY
+    lines = [
+        f"include {_quoted(settings_file)}" if settings_file else None,
+        'proc-title-template "{title} {config-file}"',
+        f"port {port}",
+        # The users below say who may log in; Valkey's own guess would lock out a server that is open on purpose.
+        "protected-mode no",
+        f"min-replicas-to-write {start.min_replicas_to_write if writable else FENCED}",
+        *_replication_lines(start, credentials),
+        *_user_lines(credentials),
+    ]
+    return "".join(f"{line}\n" for line in lines if line)
+
+
+def render_gate_answer(start_file: str) -> bytes:
+    """The line that opens the gate."""
+    return f"include {_quoted(start_file)}\n".encode()
+
+
+def password_hash(password: str) -> str:
+    """A password as ACL rules carry it."""
+    return "#" + hashlib.sha256(password.encode()).hexdigest()
+
+
+def _replication_lines(start: Start, credentials: Credentials) -> list[str]:
+    lines = []
+    # Also for a primary: it may have to follow another one later.
+    if credentials.default_password is not None:
+        lines = ["primaryuser default", f"primaryauth {_quoted(credentials.default_password)}"]
+    if start.primary is not None:
+        lines.append(f"replicaof {_quoted(start.primary.host)} {start.primary.port}")
+    if start.kind is StartKind.PARKED:
+        lines.append(f"replicaof {PARK_HOST} {PARK_PORT}")
+    return lines
+
+
+def _user_lines(credentials: Credentials) -> list[str]:
+    password = credentials.default_password
+    return [
+        f"user default on {'nopass' if password is None else password_hash(password)} {_EVERYTHING}",
+        f"user {AGENT_USER} on {password_hash(credentials.agent_password)} {_EVERYTHING}",
+    ]
+
+
+def _quoted(text: str) -> str:
+    """Quote one argument so that Valkey's sdssplitargs reads back exactly `text`."""
+    return '"' + "".join(_escaped(byte) for byte in text.encode()) + '"'
+
+
+def _escaped(byte: int) -> str:
+    character = chr(byte)
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isascii() and character.isprintable() else f"\\x{byte:02x}"
