@@ -116,6 +116,12 @@ class ReplicationInfo(msgspec.Struct, frozen=True, kw_only=True):
     primary_link: PrimaryLink | None
 
 
+class PersistenceInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Section `persistence`: whether the data set is being read, from disk or from a primary."""
+
+    loading: bool
+
+
 def parse_sections(text: str) -> Sections:
     """Split INFO text into sections (lower-case name) of fields (newer word, raw value).
 
@@ -166,6 +172,12 @@ def parse_replication(sections: Sections) -> ReplicationInfo:
         replicas=_connected_replicas(fields),
         primary_link=_primary_link(fields) if role is Role.REPLICA else None,
     )
+
+
+def parse_persistence(sections: Sections) -> PersistenceInfo:
+    """Read section `persistence`."""
+    fields = _section(sections, "persistence")
+    return PersistenceInfo(loading=_number(fields, "loading") != 0 or _number(fields, "async_loading") != 0)
 
 
 def _primary_link(fields: Section) -> PrimaryLink:

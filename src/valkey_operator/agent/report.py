@@ -1,0 +1,108 @@
+"""What a node says of itself: the whole state as one value, numbered.
+
+Owns: what belongs into a report, and when it is a new one. Refuses to know: how the facts were found, and who reads it.
+
+A report is told apart by (pod_uid, boot_id, seq). Offsets move with every write: they are in the report, but only a
+change of anything else makes a new number, so that a busy server does not send one at every look.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from valkey_operator.agent.server import ServerView
+from valkey_operator.agent.watch import ProcessState, Watched
+from valkey_operator.valkey.info import ReplicationInfo
+
+
+class Persisted(msgspec.Struct, frozen=True, kw_only=True):
+    """Files a restarted server would read, and the generation of data they belong to (None: never marked)."""
+
+    rdb: bool = False
+    aof: bool = False
+    generation: str | None = None
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """The highest term and epoch an order was accepted for; older ones are refused for good."""
+
+    term: int = 0
+    epoch: int = 0
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that may change."""
+
+    process: Watched = Watched()
+    server: ServerView | None = None
+    persisted: Persisted = Persisted()
+    promise: Promise = Promise()
+    leaving: bool = False
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts with a name and a number. `boot_id` is new with every start of the agent, and `seq` starts at 1 then."""
+
+    pod_uid: str
+    boot_id: str
+    agent_version: str
+    seq: int
+    facts: Facts
+
+
+def next_report(before: Report, facts: Facts) -> Report:
+    """The report after a look; the number grows only with what somebody must be told of."""
+    changed = without_positions(facts) != without_positions(before.facts)
+    return msgspec.structs.replace(before, seq=before.seq + 1 if changed else before.seq, facts=facts)
+
+
+def without_positions(facts: Facts) -> Facts:
+    """The facts without what changes by itself: offsets and the age of things."""
+    view = facts.server
+    if view is None or view.replication is None or view.server is None:
+        return facts
+    still = msgspec.structs.replace(
+        view,
+        server=msgspec.structs.replace(view.server, uptime_s=0),
+        replication=_without_offsets(view.replication),
+    )
+    return msgspec.structs.replace(facts, server=still)
+
+
+def read_persisted(data: Path) -> Persisted:
+    """Look for the files of a data folder; their names are the operator's, a user cannot set them."""
+    try:
+        generation = (data / "generation").read_text().strip() or None
+    except OSError:
+        generation = None
+    return Persisted(
+        rdb=_is_filled(data / "dump.rdb"),
+        aof=_is_filled(data / "appendonlydir" / "appendonly.aof.manifest"),
+        generation=generation,
+    )
+
+
+def is_running(facts: Facts) -> bool:
+    """Whether there is a server to speak with."""
+    return facts.process.state is ProcessState.RUNNING
+
+
+def _is_filled(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _without_offsets(replication: ReplicationInfo) -> ReplicationInfo:
+    link = replication.primary_link
+    return msgspec.structs.replace(
+        replication,
+        offset=0,
+        replicas=tuple(
+            msgspec.structs.replace(replica, acknowledged_offset=0, lag_s=0) for replica in replication.replicas
+        ),
+        primary_link=None
+        if link is None
+        else msgspec.structs.replace(link, applied_offset=0, received_offset=0, down_for_s=None),
+    )

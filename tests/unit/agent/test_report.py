@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support import build
+from valkey_operator.agent.report import Facts, Persisted, Promise, Report, next_report, read_persisted
+from valkey_operator.agent.server import Health, ServerView
+from valkey_operator.agent.watch import ProcessId, ProcessState, Watched
+from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
+
+RUNNING = Watched(ProcessState.RUNNING, ProcessId(7, 1), 1)
+
+
+def view(replication: ReplicationInfo, uptime_s: int = 60) -> ServerView:
+    return ServerView(
+        health=Health.ANSWERS, server=build.server(uptime_s=uptime_s), replication=replication, fenced=False
+    )
+
+
+def facts(replication: ReplicationInfo, **changes: object) -> Facts:
+    return msgspec.structs.replace(Facts(process=RUNNING, server=view(replication)), **changes)
+
+
+FIRST = Report(pod_uid="uid", boot_id="boot", agent_version="1", seq=1, facts=facts(build.primary()))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        facts(build.primary(offset=999)),
+        facts(build.primary(replicas=())),
+        facts(build.primary(), server=view(build.primary(), uptime_s=61)),
+    ],
+)
+def test_a_position_that_moves_is_reported_under_the_same_number(changed: Facts) -> None:
+    after = next_report(FIRST, changed)
+    assert (after.seq, after.facts) == (1, changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        facts(build.primary(replication_id="b" * 40)),
+        facts(build.replica()),
+        facts(build.primary(replicas=(build.connected_replica(),))),
+        facts(build.primary(), process=Watched(ProcessState.GONE, ProcessId(7, 1), 1)),
+        facts(build.primary(), promise=Promise(1, 2)),
+        facts(build.primary(), persisted=Persisted(rdb=True)),
+        facts(build.primary(), leaving=True),
+    ],
+)
+def test_any_other_change_makes_a_new_number(changed: Facts) -> None:
+    assert next_report(FIRST, changed).seq == 2
+
+
+def test_a_link_that_breaks_is_a_change_and_that_it_stays_so_is_none() -> None:
+    up = next_report(FIRST, facts(build.replica()))
+    down = next_report(up, facts(build.replica(status=LinkStatus.DOWN, down_for_s=0)))
+    later = next_report(down, facts(build.replica(status=LinkStatus.DOWN, down_for_s=1)))
+    assert (up.seq, down.seq, later.seq) == (2, 3, 3)
+
+
+def test_an_empty_data_folder_holds_nothing(tmp_path: Path) -> None:
+    assert read_persisted(tmp_path) == Persisted()
+    assert read_persisted(tmp_path / "missing") == Persisted()
+
+
+def test_files_and_the_mark_of_their_generation_are_found(tmp_path: Path) -> None:
+    (tmp_path / "dump.rdb").write_bytes(b"VALKEY")
+    (tmp_path / "appendonlydir").mkdir()
+    (tmp_path / "appendonlydir" / "appendonly.aof.manifest").write_bytes(b"")
+    (tmp_path / "generation").write_text("e7\n")
+    assert read_persisted(tmp_path) == Persisted(rdb=True, aof=False, generation="e7")
