@@ -106,6 +106,11 @@ bench: $(READY) cluster ## measure, into bench/results (ARGS=--cold: also a star
 $(READY): requirements-dev.txt requirements-uv.txt pyproject.toml
 	@bin/bootstrap
 
+.PHONY: proto
+proto: $(READY) ## make the Python modules of src/valkey_operator/proto anew
+	$(VENV)/python -m grpc_tools.protoc --proto_path=src --python_out=src --pyi_out=src \
+		src/valkey_operator/proto/agent/v1/agent.proto
+
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies anew, with hashes
 	bin/lock

@@ -1,0 +1,73 @@
+"""A report as the message that goes over the wire.
+
+Owns: which field says what. Refuses to know: over which wire.
+"""
+
+from valkey_operator.agent.report import Facts, Report
+from valkey_operator.agent.server import ServerView
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.info import LinkStatus, PrimaryLink, ReplicationInfo, Role
+
+
+def report_message(report: Report) -> pb.NodeReport:
+    """The whole report."""
+    facts = report.facts
+    message = pb.NodeReport(
+        pod_uid=report.pod_uid,
+        boot_id=report.boot_id,
+        seq=report.seq,
+        agent_version=report.agent_version,
+        process=f"PROCESS_STATE_{facts.process.state.name}",
+        starts=facts.process.starts,
+        persisted=_persisted(facts),
+        promised_term=facts.promise.term,
+        promised_epoch=facts.promise.epoch,
+        leaving=facts.leaving,
+    )
+    if facts.server is not None:
+        message.MergeFrom(_server_part(facts.server))
+    return message
+
+
+def _persisted(facts: Facts) -> pb.Persisted:
+    found = facts.persisted
+    return pb.Persisted(rdb=found.rdb, aof=found.aof, generation=found.generation)
+
+
+def _server_part(view: ServerView) -> pb.NodeReport:
+    part = pb.NodeReport(health=f"HEALTH_{view.health.name}", fenced=view.fenced)
+    if view.server is not None:
+        version = ".".join(map(str, view.server.version))
+        part.server.MergeFrom(pb.Server(version=version, run_id=view.server.run_id, mode=view.server.mode))
+    if view.replication is not None:
+        part.replication.MergeFrom(_replication(view.replication))
+    return part
+
+
+def _replication(info: ReplicationInfo) -> pb.Replication:
+    link = info.primary_link
+    return pb.Replication(
+        role=pb.ROLE_PRIMARY if info.role is Role.PRIMARY else pb.ROLE_REPLICA,
+        replication_id=info.replication_id,
+        offset=info.offset if link is None else link.applied_offset,
+        former_replication_id=info.former_replication_id,
+        former_id_valid_below=info.former_id_valid_below,
+        link=None if link is None else _link(link),
+        replicas=[
+            pb.Replica(
+                address=pb.Address(host=replica.host, port=replica.port),
+                state=replica.state,
+                acknowledged_offset=replica.acknowledged_offset,
+            )
+            for replica in info.replicas
+        ],
+    )
+
+
+def _link(link: PrimaryLink) -> pb.Link:
+    return pb.Link(
+        primary=pb.Address(host=link.host, port=link.port),
+        up=link.status is LinkStatus.UP,
+        sync_in_progress=link.sync_in_progress,
+        received_offset=link.received_offset,
+    )

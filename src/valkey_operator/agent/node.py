@@ -1,0 +1,144 @@
+"""The node as this agent knows it: looks at process and server, and keeps the report.
+
+Owns: how often is looked, and what follows from what is seen. Refuses to know: who is told (events.py, rpc.py).
+"""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from valkey_operator.agent.gate import Gate, write_private
+from valkey_operator.agent.orders import parse_promise, render_promise
+from valkey_operator.agent.report import Facts, Promise, Report, is_running, next_report, read_persisted
+from valkey_operator.agent.server import ServerConnection, observe_server
+from valkey_operator.agent.watch import ProcessTable, after_let_in, after_look
+from valkey_operator.valkey.boot import Start
+from valkey_operator.valkey.info import Role
+
+log = structlog.get_logger(__name__)
+
+# Death must be known within 150 ms, on a busy machine too.
+LOOK_EVERY_S = 0.05
+ASK_EVERY_S = 0.5
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """The shared folders, and what the agent needs to let a server in."""
+
+    gate: Path
+    data: Path
+    port: int
+    settings_file: Path | None = None
+    password_file: Path | None = None
+
+
+class Node:
+    """One server and its report. All methods run on the event loop of the agent."""
+
+    def __init__(
+        self, places: Places, gate: Gate, table: ProcessTable, *, connection: ServerConnection, first: Report
+    ) -> None:
+        self._places = places
+        self._gate = gate
+        self._table = table
+        self.connection = connection
+        self._promise_file = places.gate / "promise.json"
+        self._leaving_file = places.gate / "leaving"
+        self.report = msgspec.structs.replace(first, facts=Facts(promise=self._read_promise()))
+        self._changed = asyncio.Condition()
+        self._ask_now = asyncio.Event()
+
+    async def watch_process(self) -> None:
+        """Look at the process for ever. Apart from asking the server: one that hangs must not delay its own death."""
+        while True:
+            if self._look_at_process():
+                self._ask_now.set()
+                await self._tell()
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def watch_server(self) -> None:
+        """Ask the server for ever, every so often and after each change of its process."""
+        while True:
+            self._ask_now.clear()
+            await self.refresh()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ASK_EVERY_S):
+                    await self._ask_now.wait()
+
+    async def refresh(self) -> Report:
+        """Look at everything now, and return the report of it."""
+        self._look_at_process()
+        if is_running(self.report.facts):
+            asked = self.report.facts.process
+            view = await observe_server(self.connection)
+            self._look_at_process()
+            # Another process may have come while the answer was on its way.
+            if self.report.facts.process == asked:
+                self._update(server=view)
+        self._update(persisted=read_persisted(self._places.data), leaving=self._is_leaving())
+        await self._tell()
+        return self.report
+
+    def let_in(self, start: Start) -> None:
+        """Answer at the gate; raises what Gate.open_as raises."""
+        self._gate.open_as(
+            start,
+            default_password=self._read_password(),
+            port=self._places.port,
+            settings_file=self._places.settings_file,
+        )
+        self._update(process=after_let_in(self.report.facts.process))
+        log.info("let the server in", kind=start.kind)
+
+    def keep_promise(self, promise: Promise) -> None:
+        """Remember a promise, on file first: a later agent of this pod is bound by it."""
+        if promise != self.report.facts.promise:
+            write_private(self._promise_file, render_promise(promise))
+            self._update(promise=promise)
+
+    async def wait_for_another(self, seq: int) -> Report:
+        """Wait until the report's number is another one."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.report.seq != seq)
+        return self.report
+
+    def _look_at_process(self) -> bool:
+        """Look once; whether anything changed."""
+        before = self.report.facts.process
+        process = after_look(before, self._table.look(before))
+        if process == before:
+            return False
+        log.info("server process", state=process.state, was=before.state, starts=process.starts)
+        self._update(process=process, server=None)
+        return True
+
+    def _is_leaving(self) -> bool:
+        """Whether the pod is being stopped: the hook that runs first makes a file, and waits until it is gone.
+
+        It goes once the server is no primary any more; the hook's own limit bounds the wait.
+        """
+        if not self._leaving_file.exists():
+            return self.report.facts.leaving
+        view = self.report.facts.server
+        is_primary = view is not None and view.replication is not None and view.replication.role is Role.PRIMARY
+        if not is_primary:
+            self._leaving_file.unlink(missing_ok=True)
+        return True
+
+    def _update(self, **changes: object) -> None:
+        self.report = next_report(self.report, msgspec.structs.replace(self.report.facts, **changes))
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _read_promise(self) -> Promise:
+        with contextlib.suppress(FileNotFoundError):
+            return parse_promise(self._promise_file.read_text())
+        return Promise()
+
+    def _read_password(self) -> str | None:
+        return None if self._places.password_file is None else self._places.password_file.read_text()

@@ -1,0 +1,83 @@
+"""Which orders are obeyed: pure checks, and the promise they leave behind.
+
+Owns: who is meant, which leader and epoch are too old, and what a promotion demands of the data.
+Refuses to know: how an order arrives, and how it is carried out.
+"""
+
+import msgspec
+
+from valkey_operator.agent.report import Facts, Promise
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.boot import Address, Start, StartKind
+
+_START_KINDS = {
+    pb.START_KIND_WRITABLE_PRIMARY: StartKind.WRITABLE_PRIMARY,
+    pb.START_KIND_FENCED_PRIMARY: StartKind.FENCED_PRIMARY,
+    pb.START_KIND_REPLICA: StartKind.REPLICA,
+    pb.START_KIND_PARKED: StartKind.PARKED,
+}
+
+
+class Refusal(Exception):  # noqa: N818 - an outcome, said to the operator
+    """The order is not carried out; the sentence is for a person."""
+
+    def __init__(self, outcome: pb.Outcome, sentence: str) -> None:
+        super().__init__(sentence)
+        self.outcome = outcome
+
+
+def check_order(order: pb.Order, *, pod_uid: str, promise: Promise) -> Promise:
+    """The promise that holds once the order is accepted; raises Refusal."""
+    if order.pod_uid != pod_uid:
+        raise Refusal(pb.OUTCOME_OTHER_POD, f"the order is for pod {order.pod_uid!r}, and this is {pod_uid!r}")
+    if order.term < promise.term:
+        raise Refusal(pb.OUTCOME_OLD_TERM, f"the order is of term {order.term}; term {promise.term} was seen")
+    if order.epoch < promise.epoch:
+        raise Refusal(pb.OUTCOME_OLD_EPOCH, f"the order is of epoch {order.epoch}; epoch {promise.epoch} was promised")
+    return Promise(order.term, order.epoch)
+
+
+def check_start(request: pb.OpenRequest) -> Start:
+    """The way to start that was ordered; raises Refusal."""
+    kind = _START_KINDS.get(request.kind)
+    if kind is None:
+        raise Refusal(pb.OUTCOME_BAD_ORDER, f"kind of start {request.kind} is not known to this agent")
+    primary = check_address(request.primary) if request.HasField("primary") else None
+    try:
+        return Start(kind=kind, primary=primary, min_replicas_to_write=request.min_replicas_to_write)
+    except ValueError as error:
+        raise Refusal(pb.OUTCOME_BAD_ORDER, str(error)) from None
+
+
+def check_address(address: pb.Address) -> Address:
+    """A primary's address; raises Refusal."""
+    # `REPLICAOF NO ONE` would make a primary.
+    if not address.host or address.host.lower() == "no" or not 0 < address.port < 2**16:
+        raise Refusal(pb.OUTCOME_BAD_ORDER, f"{address.host!r} port {address.port} is no address of a primary")
+    return Address(address.host, address.port)
+
+
+def check_promotion(request: pb.PromoteRequest, facts: Facts) -> None:
+    """Raise Refusal unless this node has the very data the operator chose it for: it may have restarted since."""
+    replication = facts.server.replication if facts.server else None
+    if replication is None:
+        raise Refusal(pb.OUTCOME_NO_ANSWER, "the server did not tell which data it has")
+    if replication.replication_id != request.replication_id:
+        raise Refusal(
+            pb.OUTCOME_OTHER_HISTORY,
+            f"the replication id is {replication.replication_id}, and {request.replication_id!r} was meant",
+        )
+    link = replication.primary_link
+    offset = replication.offset if link is None else link.applied_offset
+    if offset < request.at_least_offset:
+        raise Refusal(pb.OUTCOME_BEHIND, f"the offset is {offset}, and {request.at_least_offset} was meant")
+
+
+def render_promise(promise: Promise) -> str:
+    """A promise as it is kept on file."""
+    return msgspec.json.encode(promise).decode()
+
+
+def parse_promise(text: str) -> Promise:
+    """Read a promise back; raises ValueError for what nobody promised."""
+    return msgspec.json.decode(text, type=Promise)

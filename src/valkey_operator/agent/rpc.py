@@ -1,0 +1,194 @@
+"""Orders over gRPC: who may give them, and what each does.
+
+Owns: the service, its mutual TLS, and the outcome of each order. Refuses to know: why an order was given.
+
+Only the operator's name is served; a certificate that is replaced on disk is used from the next connection on.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+import structlog
+from google.protobuf import message_factory
+
+from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
+from valkey_operator.agent.messages import report_message
+from valkey_operator.agent.node import Node
+from valkey_operator.agent.orders import Refusal, check_address, check_order, check_promotion, check_start
+from valkey_operator.agent.report import is_running
+from valkey_operator.agent.server import Health, ServerError
+from valkey_operator.agent.watch import ProcessState
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT
+from valkey_operator.wire.identity import Identity, has_identity
+from valkey_operator.wire.tls import TlsFiles, TlsFilesError, read_pems
+
+log = structlog.get_logger(__name__)
+_SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
+# A process is seen some milliseconds before it has read as far as the gate.
+OPEN_TRIES = 50
+OPEN_PAUSE_S = 0.01
+_MOST_MESSAGE_BYTES = 1 << 20
+Settings = dict[str, str]
+
+
+class AgentService:
+    """Carries orders out, one at a time."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._turn = asyncio.Lock()
+        self.orders: dict[str, Callable[[Any], Awaitable[Settings | None]]] = {
+            "Open": self._open,
+            "Follow": self._follow,
+            "Promote": self._promote,
+            "Park": self._park,
+            "Fence": self._fence,
+            "Unfence": self._unfence,
+            "Configure": self._configure,
+            "Pause": self._pause,
+            "Unpause": self._unpause,
+        }
+
+    async def report(self, _request: pb.ReportRequest) -> pb.NodeReport:
+        """The state of this moment."""
+        return report_message(await self._node.refresh())
+
+    async def obey(self, name: str, request: Any) -> pb.Result:  # noqa: ANN401 - one of the order messages
+        """Check an order, carry it out, and say how it went."""
+        async with self._turn:
+            try:
+                self._accept(request.order)
+                settings = await self.orders[name](request)
+                outcome, detail = pb.OUTCOME_OBEYED, ""
+            except Refusal as refusal:
+                settings, outcome, detail = None, refusal.outcome, str(refusal)
+            except ServerError as error:
+                settings, outcome, detail = None, _outcome_of(error), str(error)
+            log.info("order", order=name, outcome=pb.Outcome.Name(outcome), detail=detail)
+            report = report_message(await self._node.refresh())
+        return pb.Result(outcome=outcome, detail=detail, report=report, settings=settings)
+
+    def _accept(self, order: pb.Order) -> None:
+        report = self._node.report
+        self._node.keep_promise(check_order(order, pod_uid=report.pod_uid, promise=report.facts.promise))
+
+    async def _open(self, request: pb.OpenRequest) -> None:
+        start = check_start(request)
+        tries = OPEN_TRIES
+        while True:
+            try:
+                return self._node.let_in(start)
+            except (NobodyWaitsError, AnswerTooLateError) as problem:
+                tries -= 1
+                on_its_way = self._node.report.facts.process.state is ProcessState.WAITING
+                if not (tries and on_its_way):
+                    raise Refusal(pb.OUTCOME_NOBODY_WAITS, str(problem)) from None
+            await asyncio.sleep(OPEN_PAUSE_S)
+
+    async def _follow(self, request: pb.FollowRequest) -> None:
+        primary = check_address(request.primary)
+        await self._command("REPLICAOF", primary.host, primary.port)
+
+    async def _promote(self, request: pb.PromoteRequest) -> None:
+        await self._node.refresh()
+        check_promotion(request, self._node.report.facts)
+        await self._command("REPLICAOF", "NO", "ONE")
+
+    async def _park(self, _request: pb.ParkRequest) -> None:
+        await self._command("REPLICAOF", PARK_HOST, PARK_PORT)
+
+    async def _fence(self, _request: pb.FenceRequest) -> None:
+        await self._command("CONFIG", "SET", "min-replicas-to-write", FENCED)
+
+    async def _unfence(self, request: pb.UnfenceRequest) -> None:
+        await self._command("CONFIG", "SET", "min-replicas-to-write", request.min_replicas_to_write)
+
+    async def _configure(self, request: pb.ConfigureRequest) -> Settings:
+        if not request.settings:
+            return {}
+        pairs = [word for pair in sorted(request.settings.items()) for word in pair]
+        await self._command("CONFIG", "SET", *pairs)
+        reply = await self._command("CONFIG", "GET", *sorted(request.settings))
+        return dict(zip(reply[::2], reply[1::2], strict=True))
+
+    async def _pause(self, request: pb.PauseRequest) -> None:
+        await self._command("CLIENT", "PAUSE", request.milliseconds, "WRITE")
+
+    async def _unpause(self, _request: pb.UnpauseRequest) -> None:
+        await self._command("CLIENT", "UNPAUSE")
+
+    async def _command(self, *words: str | int) -> Any:  # noqa: ANN401 - any reply
+        if not is_running(self._node.report.facts):
+            raise Refusal(pb.OUTCOME_NOT_RUNNING, f"the server is {self._node.report.facts.process.state}")
+        return await self._node.connection.call(*words)
+
+
+def _outcome_of(error: ServerError) -> pb.Outcome:
+    unanswered = error.health in {Health.HUNG, Health.UNREACHABLE}
+    return pb.OUTCOME_NO_ANSWER if unanswered else pb.OUTCOME_SERVER_REFUSED
+
+
+def make_grpc_server(service: AgentService, *, files: TlsFiles, operator: Identity, address: str) -> grpc.aio.Server:
+    """A server, not started yet, at `address`; raises TlsFilesError or OSError."""
+    server = grpc.aio.server(
+        options=[
+            ("grpc.so_reuseport", 0),
+            ("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),
+            ("grpc.max_concurrent_streams", 16),
+        ]
+    )
+    server.add_generic_rpc_handlers((_handlers(service, operator),))
+    try:
+        server.add_secure_port(address, _credentials(files))
+    except RuntimeError as error:
+        raise OSError(f"{address} cannot be opened: {error}") from error
+    return server
+
+
+def _credentials(files: TlsFiles) -> grpc.ServerCredentials:
+    current = _configuration(files)
+
+    def newest() -> grpc.ServerCertificateConfiguration:
+        nonlocal current
+        try:
+            current = _configuration(files)
+        except TlsFilesError as problem:  # keeps what it has
+            log.warning("TLS files cannot be read", reason=str(problem))
+        return current
+
+    return grpc.dynamic_ssl_server_credentials(current, newest, require_client_authentication=True)
+
+
+def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
+    pems = read_pems(files)
+    return grpc.ssl_server_certificate_configuration([(pems.key, pems.certificate)], root_certificates=pems.roots)
+
+
+def _handlers(service: AgentService, operator: Identity) -> "grpc.GenericRpcHandler[Any, Any]":
+    def handler(name: str) -> "grpc.RpcMethodHandler[Any, Any]":
+        method = _SERVICE.methods_by_name[name]
+
+        async def serve(request: Any, context: "grpc.aio.ServicerContext[Any, Any]") -> Any:  # noqa: ANN401 - by the descriptor
+            await _check_peer(context, operator)
+            return await (service.report(request) if name == "Report" else service.obey(name, request))
+
+        return grpc.unary_unary_rpc_method_handler(
+            serve,
+            request_deserializer=message_factory.GetMessageClass(method.input_type).FromString,
+            response_serializer=message_factory.GetMessageClass(method.output_type).SerializeToString,
+        )
+
+    return grpc.method_handlers_generic_handler(
+        _SERVICE.full_name, {name: handler(name) for name in _SERVICE.methods_by_name}
+    )
+
+
+async def _check_peer(context: "grpc.aio.ServicerContext[Any, Any]", operator: Identity) -> None:
+    names = [name.decode() for name in context.auth_context().get("x509_subject_alternative_name", ())]
+    uris = [name for name in names if "://" in name]
+    if not has_identity(uris, operator):
+        log.warning("caller refused", names=names)
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, f"only {operator.uri} is served")

@@ -1,0 +1,1 @@
+"""Between the operator and the agents."""

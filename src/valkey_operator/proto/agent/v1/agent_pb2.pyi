@@ -1,0 +1,317 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OUTCOME_UNSPECIFIED: _ClassVar[Outcome]
+    OUTCOME_OBEYED: _ClassVar[Outcome]
+    OUTCOME_OTHER_POD: _ClassVar[Outcome]
+    OUTCOME_OLD_TERM: _ClassVar[Outcome]
+    OUTCOME_OLD_EPOCH: _ClassVar[Outcome]
+    OUTCOME_BAD_ORDER: _ClassVar[Outcome]
+    OUTCOME_NOBODY_WAITS: _ClassVar[Outcome]
+    OUTCOME_NOT_RUNNING: _ClassVar[Outcome]
+    OUTCOME_OTHER_HISTORY: _ClassVar[Outcome]
+    OUTCOME_BEHIND: _ClassVar[Outcome]
+    OUTCOME_SERVER_REFUSED: _ClassVar[Outcome]
+    OUTCOME_NO_ANSWER: _ClassVar[Outcome]
+
+class StartKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    START_KIND_UNSPECIFIED: _ClassVar[StartKind]
+    START_KIND_WRITABLE_PRIMARY: _ClassVar[StartKind]
+    START_KIND_FENCED_PRIMARY: _ClassVar[StartKind]
+    START_KIND_REPLICA: _ClassVar[StartKind]
+    START_KIND_PARKED: _ClassVar[StartKind]
+
+class ProcessState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PROCESS_STATE_UNSPECIFIED: _ClassVar[ProcessState]
+    PROCESS_STATE_SHUT: _ClassVar[ProcessState]
+    PROCESS_STATE_WAITING: _ClassVar[ProcessState]
+    PROCESS_STATE_STARTING: _ClassVar[ProcessState]
+    PROCESS_STATE_RUNNING: _ClassVar[ProcessState]
+    PROCESS_STATE_GONE: _ClassVar[ProcessState]
+
+class Health(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HEALTH_UNSPECIFIED: _ClassVar[Health]
+    HEALTH_ANSWERS: _ClassVar[Health]
+    HEALTH_LOADING: _ClassVar[Health]
+    HEALTH_BUSY: _ClassVar[Health]
+    HEALTH_HUNG: _ClassVar[Health]
+    HEALTH_REFUSES: _ClassVar[Health]
+    HEALTH_UNREACHABLE: _ClassVar[Health]
+
+class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ROLE_UNSPECIFIED: _ClassVar[Role]
+    ROLE_PRIMARY: _ClassVar[Role]
+    ROLE_REPLICA: _ClassVar[Role]
+OUTCOME_UNSPECIFIED: Outcome
+OUTCOME_OBEYED: Outcome
+OUTCOME_OTHER_POD: Outcome
+OUTCOME_OLD_TERM: Outcome
+OUTCOME_OLD_EPOCH: Outcome
+OUTCOME_BAD_ORDER: Outcome
+OUTCOME_NOBODY_WAITS: Outcome
+OUTCOME_NOT_RUNNING: Outcome
+OUTCOME_OTHER_HISTORY: Outcome
+OUTCOME_BEHIND: Outcome
+OUTCOME_SERVER_REFUSED: Outcome
+OUTCOME_NO_ANSWER: Outcome
+START_KIND_UNSPECIFIED: StartKind
+START_KIND_WRITABLE_PRIMARY: StartKind
+START_KIND_FENCED_PRIMARY: StartKind
+START_KIND_REPLICA: StartKind
+START_KIND_PARKED: StartKind
+PROCESS_STATE_UNSPECIFIED: ProcessState
+PROCESS_STATE_SHUT: ProcessState
+PROCESS_STATE_WAITING: ProcessState
+PROCESS_STATE_STARTING: ProcessState
+PROCESS_STATE_RUNNING: ProcessState
+PROCESS_STATE_GONE: ProcessState
+HEALTH_UNSPECIFIED: Health
+HEALTH_ANSWERS: Health
+HEALTH_LOADING: Health
+HEALTH_BUSY: Health
+HEALTH_HUNG: Health
+HEALTH_REFUSES: Health
+HEALTH_UNREACHABLE: Health
+ROLE_UNSPECIFIED: Role
+ROLE_PRIMARY: Role
+ROLE_REPLICA: Role
+
+class Order(_message.Message):
+    __slots__ = ("term", "epoch", "pod_uid")
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    POD_UID_FIELD_NUMBER: _ClassVar[int]
+    term: int
+    epoch: int
+    pod_uid: str
+    def __init__(self, term: _Optional[int] = ..., epoch: _Optional[int] = ..., pod_uid: _Optional[str] = ...) -> None: ...
+
+class Result(_message.Message):
+    __slots__ = ("outcome", "detail", "report", "settings")
+    class SettingsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    outcome: Outcome
+    detail: str
+    report: NodeReport
+    settings: _containers.ScalarMap[str, str]
+    def __init__(self, outcome: _Optional[_Union[Outcome, str]] = ..., detail: _Optional[str] = ..., report: _Optional[_Union[NodeReport, _Mapping]] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ReportRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Address(_message.Message):
+    __slots__ = ("host", "port")
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    host: str
+    port: int
+    def __init__(self, host: _Optional[str] = ..., port: _Optional[int] = ...) -> None: ...
+
+class OpenRequest(_message.Message):
+    __slots__ = ("order", "kind", "primary", "min_replicas_to_write")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PRIMARY_FIELD_NUMBER: _ClassVar[int]
+    MIN_REPLICAS_TO_WRITE_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    kind: StartKind
+    primary: Address
+    min_replicas_to_write: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., kind: _Optional[_Union[StartKind, str]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ..., min_replicas_to_write: _Optional[int] = ...) -> None: ...
+
+class FollowRequest(_message.Message):
+    __slots__ = ("order", "primary")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    PRIMARY_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    primary: Address
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ...) -> None: ...
+
+class PromoteRequest(_message.Message):
+    __slots__ = ("order", "replication_id", "at_least_offset")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    replication_id: str
+    at_least_offset: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., replication_id: _Optional[str] = ..., at_least_offset: _Optional[int] = ...) -> None: ...
+
+class ParkRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class FenceRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class UnfenceRequest(_message.Message):
+    __slots__ = ("order", "min_replicas_to_write")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MIN_REPLICAS_TO_WRITE_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    min_replicas_to_write: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., min_replicas_to_write: _Optional[int] = ...) -> None: ...
+
+class ConfigureRequest(_message.Message):
+    __slots__ = ("order", "settings")
+    class SettingsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    settings: _containers.ScalarMap[str, str]
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class PauseRequest(_message.Message):
+    __slots__ = ("order", "milliseconds")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MILLISECONDS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    milliseconds: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., milliseconds: _Optional[int] = ...) -> None: ...
+
+class UnpauseRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class Ack(_message.Message):
+    __slots__ = ("boot_id", "seq", "term")
+    BOOT_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    boot_id: str
+    seq: int
+    term: int
+    def __init__(self, boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., term: _Optional[int] = ...) -> None: ...
+
+class Misdirected(_message.Message):
+    __slots__ = ("leader",)
+    LEADER_FIELD_NUMBER: _ClassVar[int]
+    leader: str
+    def __init__(self, leader: _Optional[str] = ...) -> None: ...
+
+class NodeReport(_message.Message):
+    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving")
+    POD_UID_FIELD_NUMBER: _ClassVar[int]
+    BOOT_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_FIELD_NUMBER: _ClassVar[int]
+    STARTS_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    SERVER_FIELD_NUMBER: _ClassVar[int]
+    REPLICATION_FIELD_NUMBER: _ClassVar[int]
+    FENCED_FIELD_NUMBER: _ClassVar[int]
+    PERSISTED_FIELD_NUMBER: _ClassVar[int]
+    PROMISED_TERM_FIELD_NUMBER: _ClassVar[int]
+    PROMISED_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    LEAVING_FIELD_NUMBER: _ClassVar[int]
+    pod_uid: str
+    boot_id: str
+    seq: int
+    agent_version: str
+    process: ProcessState
+    starts: int
+    health: Health
+    server: Server
+    replication: Replication
+    fenced: bool
+    persisted: Persisted
+    promised_term: int
+    promised_epoch: int
+    leaving: bool
+    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ...) -> None: ...
+
+class Server(_message.Message):
+    __slots__ = ("version", "run_id", "mode")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    run_id: str
+    mode: str
+    def __init__(self, version: _Optional[str] = ..., run_id: _Optional[str] = ..., mode: _Optional[str] = ...) -> None: ...
+
+class Replication(_message.Message):
+    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas")
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    FORMER_REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
+    FORMER_ID_VALID_BELOW_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
+    REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    role: Role
+    replication_id: str
+    offset: int
+    former_replication_id: str
+    former_id_valid_below: int
+    link: Link
+    replicas: _containers.RepeatedCompositeFieldContainer[Replica]
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ...) -> None: ...
+
+class Link(_message.Message):
+    __slots__ = ("primary", "up", "sync_in_progress", "received_offset")
+    PRIMARY_FIELD_NUMBER: _ClassVar[int]
+    UP_FIELD_NUMBER: _ClassVar[int]
+    SYNC_IN_PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    primary: Address
+    up: bool
+    sync_in_progress: bool
+    received_offset: int
+    def __init__(self, primary: _Optional[_Union[Address, _Mapping]] = ..., up: _Optional[bool] = ..., sync_in_progress: _Optional[bool] = ..., received_offset: _Optional[int] = ...) -> None: ...
+
+class Replica(_message.Message):
+    __slots__ = ("address", "state", "acknowledged_offset")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    address: Address
+    state: str
+    acknowledged_offset: int
+    def __init__(self, address: _Optional[_Union[Address, _Mapping]] = ..., state: _Optional[str] = ..., acknowledged_offset: _Optional[int] = ...) -> None: ...
+
+class Persisted(_message.Message):
+    __slots__ = ("rdb", "aof", "generation")
+    RDB_FIELD_NUMBER: _ClassVar[int]
+    AOF_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    rdb: bool
+    aof: bool
+    generation: str
+    def __init__(self, rdb: _Optional[bool] = ..., aof: _Optional[bool] = ..., generation: _Optional[str] = ...) -> None: ...

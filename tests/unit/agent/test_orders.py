@@ -1,0 +1,113 @@
+import pytest
+
+from tests.support import build
+from valkey_operator.agent.orders import (
+    Refusal,
+    check_address,
+    check_order,
+    check_promotion,
+    check_start,
+    parse_promise,
+    render_promise,
+)
+from valkey_operator.agent.report import Facts, Promise
+from valkey_operator.agent.server import Health, ServerView
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.boot import Address, Start, StartKind
+from valkey_operator.valkey.info import ReplicationInfo
+
+PROMISE = Promise(term=3, epoch=7)
+
+
+@pytest.mark.parametrize(
+    ("order", "outcome"),
+    [
+        (pb.Order(term=3, epoch=7, pod_uid="other"), pb.OUTCOME_OTHER_POD),
+        (pb.Order(term=3, epoch=7), pb.OUTCOME_OTHER_POD),
+        (pb.Order(term=2, epoch=8, pod_uid="uid"), pb.OUTCOME_OLD_TERM),
+        (pb.Order(epoch=8, pod_uid="uid"), pb.OUTCOME_OLD_TERM),
+        (pb.Order(term=4, epoch=6, pod_uid="uid"), pb.OUTCOME_OLD_EPOCH),
+    ],
+)
+def test_an_order_for_another_pod_or_of_an_older_leader_or_epoch_is_refused(
+    order: pb.Order, outcome: pb.Outcome
+) -> None:
+    with pytest.raises(Refusal) as caught:
+        check_order(order, pod_uid="uid", promise=PROMISE)
+    assert caught.value.outcome == outcome
+
+
+@pytest.mark.parametrize(("term", "epoch"), [(3, 7), (4, 7), (3, 8), (9, 9)])
+def test_an_accepted_order_is_a_promise_to_refuse_older_ones(term: int, epoch: int) -> None:
+    order = pb.Order(term=term, epoch=epoch, pod_uid="uid")
+    assert check_order(order, pod_uid="uid", promise=PROMISE) == Promise(term, epoch)
+
+
+def test_a_promise_is_read_back_as_it_was_kept() -> None:
+    assert parse_promise(render_promise(PROMISE)) == PROMISE
+
+
+@pytest.mark.parametrize(
+    ("request_", "start"),
+    [
+        (pb.OpenRequest(kind=pb.START_KIND_PARKED), Start(kind=StartKind.PARKED)),
+        (
+            pb.OpenRequest(kind=pb.START_KIND_WRITABLE_PRIMARY, min_replicas_to_write=1),
+            Start(kind=StartKind.WRITABLE_PRIMARY, min_replicas_to_write=1),
+        ),
+        (
+            pb.OpenRequest(kind=pb.START_KIND_REPLICA, primary=pb.Address(host="h", port=1)),
+            Start(kind=StartKind.REPLICA, primary=Address("h", 1)),
+        ),
+    ],
+)
+def test_an_order_to_open_names_the_kind_of_start(request_: pb.OpenRequest, start: Start) -> None:
+    assert check_start(request_) == start
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pb.OpenRequest(),
+        pb.OpenRequest(kind=pb.START_KIND_REPLICA),
+        pb.OpenRequest(kind=pb.START_KIND_PARKED, primary=pb.Address(host="h", port=1)),
+        pb.OpenRequest.FromString(b"\x10\x63"),  # a kind of start from the future
+    ],
+)
+def test_an_order_to_open_that_is_not_understood_starts_nothing(request_: pb.OpenRequest) -> None:
+    with pytest.raises(Refusal) as caught:
+        check_start(request_)
+    assert caught.value.outcome == pb.OUTCOME_BAD_ORDER
+
+
+@pytest.mark.parametrize(("host", "port"), [("", 1), ("NO", 1), ("no", 1), ("h", 0), ("h", 65536)])
+def test_an_address_that_would_promote_or_lead_nowhere_is_refused(host: str, port: int) -> None:
+    with pytest.raises(Refusal):
+        check_address(pb.Address(host=host, port=port))
+
+
+def facts(replication: ReplicationInfo | None) -> Facts:
+    return Facts(server=ServerView(health=Health.ANSWERS, server=build.server(), replication=replication))
+
+
+@pytest.mark.parametrize(
+    ("replication", "outcome"),
+    [
+        (None, pb.OUTCOME_NO_ANSWER),
+        (build.primary(replication_id="b" * 40), pb.OUTCOME_OTHER_HISTORY),
+        (build.primary(offset=99), pb.OUTCOME_BEHIND),
+        (build.replica(applied_offset=99, received_offset=100), pb.OUTCOME_BEHIND),
+        (build.replica(applied_offset=100, received_offset=100), None),
+        (build.primary(offset=100), None),
+    ],
+)
+def test_only_the_data_that_were_chosen_are_promoted(
+    replication: ReplicationInfo | None, outcome: pb.Outcome | None
+) -> None:
+    request = pb.PromoteRequest(replication_id="a" * 40, at_least_offset=100)
+    if outcome is None:
+        check_promotion(request, facts(replication))
+        return
+    with pytest.raises(Refusal) as caught:
+        check_promotion(request, facts(replication))
+    assert caught.value.outcome == outcome

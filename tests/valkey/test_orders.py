@@ -1,0 +1,146 @@
+"""Orders, carried out on real servers through the same service that gRPC calls."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import valkey
+
+from tests.support.agents import POD_UID
+from tests.valkey.gated import Pod, pod
+from tests.valkey.servers import running
+from valkey_operator.agent.node import Node, Places
+from valkey_operator.agent.report import Facts, Report
+from valkey_operator.agent.rpc import AgentService
+from valkey_operator.agent.server import ServerConnection
+from valkey_operator.agent.watch import ProcessTable, listens_at
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+
+ORDER = pb.Order(term=1, epoch=1, pod_uid=POD_UID)
+
+
+class Agent:
+    """The service of one pod, and shorthand for its orders."""
+
+    def __init__(self, made: Pod) -> None:
+        self.node = Node(
+            Places(gate=made.gate_folder, data=made.folder / "data", port=made.port),
+            made.gate,
+            ProcessTable(made.boot_conf, partial(listens_at, made.gate.socket)),
+            connection=ServerConnection(made.gate.socket, made.gate.password),
+            first=Report(pod_uid=POD_UID, boot_id="boot", agent_version="test", seq=1, facts=Facts()),
+        )
+        self.service = AgentService(self.node)
+
+    async def obey(self, name: str, request: Any) -> pb.Result:
+        result = await self.service.obey(name, request)
+        assert result.outcome == pb.OUTCOME_OBEYED, result
+        return result
+
+    async def wait_for(self, what: str, holds: Callable[[pb.NodeReport], bool]) -> pb.NodeReport:
+        report = await self.service.report(pb.ReportRequest())
+        try:
+            async with asyncio.timeout(20):
+                while not holds(report):
+                    await asyncio.sleep(0.01)
+                    report = await self.service.report(pb.ReportRequest())
+        except TimeoutError:
+            raise AssertionError(f"not within 20 s: {what}; {report}") from None
+        return report
+
+    async def open(self, kind: pb.StartKind) -> pb.NodeReport:
+        await self.wait_for("it waits", lambda report: report.process == pb.PROCESS_STATE_WAITING)
+        await self.obey("Open", pb.OpenRequest(order=ORDER, kind=kind))
+        return await self.wait_for("it answers", lambda report: report.health == pb.HEALTH_ANSWERS)
+
+
+def with_agent(version: str, folder: Path, talk: Callable[[Pod, Agent], Awaitable[None]]) -> None:
+    async def run(made: Pod) -> None:
+        made.start_server()
+        agent = Agent(made)
+        await talk(made, agent)
+        await agent.node.connection.close()
+
+    with pod(version, folder) as made:
+        asyncio.run(run(made))
+
+
+@pytest.mark.every_version
+def test_a_server_is_opened_fenced_configured_and_paused_as_ordered(version: str, tmp_path: Path) -> None:
+    async def talk(made: Pod, agent: Agent) -> None:
+        report = await agent.open(pb.START_KIND_FENCED_PRIMARY)
+        assert (report.fenced, report.replication.role) == (True, pb.ROLE_PRIMARY)
+        with made.agent_client() as client:
+            unfenced = await agent.obey("Unfence", pb.UnfenceRequest(order=ORDER))
+            assert not unfenced.report.fenced
+            assert client.set("key", "value")
+            fenced = await agent.obey("Fence", pb.FenceRequest(order=ORDER))
+            assert fenced.report.fenced
+            with pytest.raises(valkey.ResponseError, match="NOREPLICAS"):
+                client.set("key", "value")
+            wanted = {"maxmemory": "64mb", "maxmemory-policy": "allkeys-lru"}
+            configured = await agent.obey("Configure", pb.ConfigureRequest(order=ORDER, settings=wanted))
+            assert configured.settings == {"maxmemory": str(64 * 2**20), "maxmemory-policy": "allkeys-lru"}
+            await agent.obey("Unfence", pb.UnfenceRequest(order=ORDER))
+            await agent.obey("Pause", pb.PauseRequest(order=ORDER, milliseconds=60_000))
+            client.connection_pool.connection_kwargs["socket_timeout"] = 0.2
+            client.connection_pool.disconnect()
+            assert client.get("key") == "value"
+            with pytest.raises(valkey.TimeoutError):
+                client.set("key", "paused")
+            await agent.obey("Unpause", pb.UnpauseRequest(order=ORDER))
+            assert client.set("key", "value")
+
+    with_agent(version, tmp_path, talk)
+
+
+@pytest.mark.every_version
+def test_a_node_follows_is_parked_and_promoted_with_the_data_it_was_chosen_for(version: str, tmp_path: Path) -> None:
+    async def talk(made: Pod, agent: Agent) -> None:
+        with running(version) as primary, primary.client() as client:
+            client.set("key", "value")
+            await agent.open(pb.START_KIND_PARKED)
+            address = pb.Address(host="127.0.0.1", port=primary.port)
+            await agent.obey("Follow", pb.FollowRequest(order=ORDER, primary=address))
+            await agent.wait_for("the link is up", lambda report: report.replication.link.up)
+            parked = (await agent.obey("Park", pb.ParkRequest(order=ORDER))).report.replication
+            assert parked.link.primary.host == "192.0.2.1"
+        wrong = pb.PromoteRequest(order=ORDER, replication_id="f" * 40, at_least_offset=parked.offset)
+        assert (await agent.service.obey("Promote", wrong)).outcome == pb.OUTCOME_OTHER_HISTORY
+        too_much = pb.PromoteRequest(
+            order=ORDER, replication_id=parked.replication_id, at_least_offset=parked.offset + 1
+        )
+        assert (await agent.service.obey("Promote", too_much)).outcome == pb.OUTCOME_BEHIND
+        chosen = pb.PromoteRequest(order=ORDER, replication_id=parked.replication_id, at_least_offset=parked.offset)
+        promoted = (await agent.obey("Promote", chosen)).report.replication
+        assert promoted.role == pb.ROLE_PRIMARY
+        assert promoted.former_replication_id == parked.replication_id
+        with made.agent_client() as client:
+            assert client.get("key") == "value"
+            assert client.set("key", "other")
+
+    with_agent(version, tmp_path, talk)
+
+
+def test_a_setting_the_server_does_not_know_is_refused_by_it_in_its_words(version: str, tmp_path: Path) -> None:
+    async def talk(_made: Pod, agent: Agent) -> None:
+        await agent.open(pb.START_KIND_FENCED_PRIMARY)
+        request = pb.ConfigureRequest(order=ORDER, settings={"maxmemorry": "1"})
+        result = await agent.service.obey("Configure", request)
+        assert result.outcome == pb.OUTCOME_SERVER_REFUSED
+        assert "maxmemorry" in result.detail
+
+    with_agent(version, tmp_path, talk)
+
+
+def test_no_permission_is_given_twice(version: str, tmp_path: Path) -> None:
+    async def talk(_made: Pod, agent: Agent) -> None:
+        await agent.open(pb.START_KIND_FENCED_PRIMARY)
+        again = pb.OpenRequest(order=ORDER, kind=pb.START_KIND_WRITABLE_PRIMARY)
+        assert (await agent.service.obey("Open", again)).outcome == pb.OUTCOME_NOBODY_WAITS
+        assert (await agent.service.report(pb.ReportRequest())).health == pb.HEALTH_ANSWERS
+
+    with_agent(version, tmp_path, talk)
