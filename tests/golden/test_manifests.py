@@ -8,7 +8,7 @@ import yaml
 from lightkube import codecs
 
 from valkey_operator.cli.engine import LEASE_NAME
-from valkey_operator.cli.settings import parse_settings
+from valkey_operator.cli.settings import OperatorSettings, parse_settings
 
 CONFIG = Path(__file__).parents[2] / "config"
 WRITTEN_BY_HAND = ("rbac", "deploy")
@@ -84,7 +84,7 @@ def test_the_lease_of_the_role_is_the_one_that_the_operator_takes() -> None:
 def test_the_arguments_are_ones_that_the_program_takes() -> None:
     [container] = pod_spec()["containers"]
     settings = parse_settings(container["args"])
-    assert settings is not None
+    assert isinstance(settings, OperatorSettings)
     [port] = container["ports"]
     assert settings.health_address.port == port["containerPort"]
     probes = [container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]

@@ -1,7 +1,6 @@
 """Orders over gRPC with mutual TLS: who is served, who is refused, and what versions apart still understand."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,20 +9,12 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tests.support.agents import OPERATOR, POD_UID, lonely_node, serving
+from tests.support.agents import NODE, OPERATOR, POD_UID, free_port, lonely_node, serving
 from tests.support.certificates import Authority, write_tls
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.wire.agent_client import AgentClient
 from valkey_operator.wire.identity import Identity, node_identity, operator_identity
 from valkey_operator.wire.tls import TlsFiles
-
-NODE = node_identity("shop", "cart-0")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Ground:

@@ -99,7 +99,7 @@ def pod(version: str, folder: Path) -> Iterator[Pod]:
     """A pod without a server yet; every server started in it is killed with the block."""
     made = Pod(version, folder, free_port(), [])
     for name in ("gate", "data"):
-        (folder / name).mkdir(parents=True)
+        (folder / name).mkdir(parents=True, exist_ok=True)
     made.boot_conf.write_text(render_boot_conf(gate=str(made.gate_folder), data=str(folder / "data")))
     made.gate.make()
     try:

@@ -4,11 +4,13 @@ Owns: flags, their defaults, and the sentence for each wrong one. Refuses to kno
 """
 
 import argparse
+import os
 import re
 from typing import NoReturn
 
 import msgspec
 
+from valkey_operator.agent.settings import AgentSettings, add_flags, agent_settings
 from valkey_operator.runtime.logs import LEVELS
 
 EXIT_BAD_SETTINGS = 2
@@ -43,11 +45,16 @@ class _OneSentenceParser(argparse.ArgumentParser):
         self.exit(EXIT_BAD_SETTINGS, f"{PROGRAM}: {sentence}; see '{self.prog} --help'.\n")
 
 
-def parse_settings(arguments: list[str]) -> OperatorSettings | None:
-    """Read the command line; None is the command `version`. Leaves the program with code 2 on a wrong flag."""
+def parse_settings(arguments: list[str]) -> OperatorSettings | AgentSettings | None:
+    """Read the command line; None is the command `version`. Leaves the program with code 2 on a wrong flag.
+
+    Raises AgentSettingsError, because the agent's settings may also come from the environment.
+    """
     chosen = _parser().parse_args(arguments)
     if chosen.command == "version":
         return None
+    if chosen.command == "agent":
+        return agent_settings(chosen, os.environ)
     return OperatorSettings(
         kubeconfig=chosen.kubeconfig,
         context=chosen.context,
@@ -85,7 +92,10 @@ def _parser() -> argparse.ArgumentParser:
         default=HealthAddress(None, 8081),
         help="where /healthz, /readyz and /metrics are served (default :8081, every interface)",
     )
-    operator.add_argument("--log-level", choices=LEVELS, default="info", help="least level to log (default info)")
+    agent = commands.add_parser("agent", help="run the sidecar of a Valkey pod until SIGTERM", allow_abbrev=False)
+    add_flags(agent)
+    for program in (operator, agent):
+        program.add_argument("--log-level", choices=LEVELS, default="info", help="least level to log (default info)")
     return parser
 
 

@@ -5,7 +5,7 @@ from valkey_operator.cli.settings import HealthAddress, OperatorSettings, parse_
 
 def settings_of(*flags: str) -> OperatorSettings:
     settings = parse_settings(["operator", *flags])
-    assert settings is not None
+    assert isinstance(settings, OperatorSettings)
     return settings
 
 

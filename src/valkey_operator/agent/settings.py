@@ -1,0 +1,131 @@
+"""What the agent is told: flags, each also as a variable of the environment.
+
+Owns: names, defaults, and the sentence for each wrong one. Refuses to know: what the settings are used for.
+"""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+_MOST_PORT = 65535
+_PREFIX = "VALKEY_AGENT_"
+# Flag, its default (None: it must be set), its help.
+_FLAGS = (
+    ("--namespace", None, "namespace of the pod"),
+    ("--node", None, "name of the node this pod is for, such as cart-0"),
+    ("--pod-uid", None, "uid of the pod"),
+    ("--operator-namespace", None, "namespace of the operator, whose orders are obeyed"),
+    ("--operator", "", "host:port of the operators, parted by commas; a host name may stand for several"),
+    ("--gate", "/gate", "folder shared with the server in memory"),
+    ("--data", "/data", "folder of the server's data"),
+    ("--tls", "/tls", "folder with tls.crt, tls.key and ca.crt"),
+    ("--boot-conf", "/boot/boot.conf", "file the server is started with"),
+    ("--settings-file", "", "the user's settings, read by the server at its start"),
+    ("--password-file", "", "password of user default; none: no password"),
+    ("--port", "6379", "port of the server"),
+    ("--grpc-address", "[::]:9443", "where orders are taken"),
+    ("--probe-address", ":9080", "where /livez, /readyz and /healthz are served"),
+)
+
+
+class AgentSettingsError(Exception):
+    """A setting is wrong or missing; one sentence says which, and what to do."""
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of `valkey-operator agent`."""
+
+    namespace: str
+    node: str
+    pod_uid: str
+    operator_namespace: str
+    operators: tuple[str, ...]
+    gate: Path
+    data: Path
+    tls: Path
+    boot_conf: Path
+    settings_file: Path | None
+    password_file: Path | None
+    port: int
+    grpc_address: str
+    probe_host: str | None
+    probe_port: int
+    log_level: str
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags; what is not given comes from the environment later."""
+    for flag, default, text in _FLAGS:
+        shown = f"; default {default}" if default else ""
+        parser.add_argument(flag, metavar="VALUE", help=f"{text} (else ${_variable(flag)}{shown})")
+
+
+def agent_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> AgentSettings:
+    """Flags before environment before defaults; raises AgentSettingsError."""
+    text = {flag: _text(flag, default, chosen, environ) for flag, default, _ in _FLAGS}
+    probe_host, probe_port = _address("--probe-address", text["--probe-address"])
+    _address("--grpc-address", text["--grpc-address"])
+    return AgentSettings(
+        namespace=text["--namespace"],
+        node=text["--node"],
+        pod_uid=text["--pod-uid"],
+        operator_namespace=text["--operator-namespace"],
+        operators=_operators(text["--operator"]),
+        gate=Path(text["--gate"]),
+        data=Path(text["--data"]),
+        tls=Path(text["--tls"]),
+        boot_conf=Path(text["--boot-conf"]),
+        settings_file=Path(text["--settings-file"]) if text["--settings-file"] else None,
+        password_file=_readable(text["--password-file"]),
+        port=_port("--port", text["--port"]),
+        grpc_address=text["--grpc-address"],
+        probe_host=probe_host,
+        probe_port=probe_port,
+        log_level=chosen.log_level,
+    )
+
+
+def _variable(flag: str) -> str:
+    return _PREFIX + flag.removeprefix("--").replace("-", "_").upper()
+
+
+def _text(flag: str, default: str | None, chosen: argparse.Namespace, environ: Mapping[str, str]) -> str:
+    given = getattr(chosen, flag.removeprefix("--").replace("-", "_"))
+    value = given if given is not None else environ.get(_variable(flag), default)
+    if value is None or (not value and default is None):
+        raise AgentSettingsError(f"{flag} is not set; give it, or set {_variable(flag)}.")
+    return str(value)
+
+
+def _operators(text: str) -> tuple[str, ...]:
+    addresses = tuple(word for word in text.split(",") if word)
+    for address in addresses:
+        host, _ = _address("--operator", address)
+        if host is None:
+            raise AgentSettingsError(f"--operator is {address!r}, which has no host; write HOST:PORT.")
+    return addresses
+
+
+def _address(flag: str, text: str) -> tuple[str | None, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        raise AgentSettingsError(f"{flag} is {text!r}, which is no address; write HOST:PORT.")
+    return host.removeprefix("[").removesuffix("]") or None, _port(flag, port)
+
+
+def _port(flag: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= _MOST_PORT):
+        raise AgentSettingsError(f"{flag} has port {text!r}; write a number up to {_MOST_PORT}.")
+    return int(text)
+
+
+def _readable(text: str) -> Path | None:
+    if not text:
+        return None
+    try:
+        Path(text).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AgentSettingsError(f"--password-file is {text!r}, which cannot be read: {error}.") from error
+    return Path(text)

@@ -1,0 +1,87 @@
+"""The agent's process beside a real server: from the gate to its death and back, as the operator hears of it."""
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_program import Ground, Operator
+from tests.support.agents import NODE, OPERATOR, POD_UID
+from tests.valkey.gated import pod
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.wire.agent_client import AgentClient
+
+ORDER = pb.Order(term=1, epoch=1, pod_uid=POD_UID)
+OPEN = pb.OpenRequest(order=ORDER, kind=pb.START_KIND_WRITABLE_PRIMARY)
+# Measured below 60 ms (bench/agent.py); a test on a busy machine only shows the order of magnitude.
+HEARD_WITHIN_S = 1.5
+
+
+async def wait_for_state(ground: Ground, operator: Operator, state: pb.ProcessState) -> None:
+    await ground.wait_for(
+        f"report of {pb.ProcessState.Name(state)}", lambda: bool(operator.got) and operator.got[-1].process == state
+    )
+
+
+@pytest.mark.every_version
+def test_an_agent_lets_a_server_in_hears_its_death_and_survives_its_own(version: str, tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    (tmp_path / "password").write_text("secret")
+    settings = {"password_file": str(tmp_path / "password")}
+
+    async def run() -> None:
+        operator = ground.operator()
+        with pod(version, tmp_path) as made:
+            settings["port"] = str(made.port)
+            async with (
+                operator.serving(),
+                AgentClient(f"127.0.0.1:{ground.grpc_port}", NODE, ground.files("op", OPERATOR)) as client,
+            ):
+                async with ground.running(operator, **settings):
+                    server = made.start_server()
+                    await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+                    assert (await client.order("Open", OPEN, timeout_s=5)).outcome == pb.OUTCOME_OBEYED
+                    await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
+                    with made.client("default", "secret") as user:
+                        assert user.set("key", "value")
+                # The agent was killed, and another one takes over a server that runs.
+                async with ground.running(operator, **settings):
+                    await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
+                    killed_at = time.monotonic()
+                    server.send_signal(signal.SIGKILL)
+                    await wait_for_state(ground, operator, pb.PROCESS_STATE_GONE)
+                    assert time.monotonic() - killed_at < HEARD_WITHIN_S
+                    assert ground.ask("/livez") == (503, "the server is gone\n")
+                    server.wait(timeout=10)
+                    made.start_server()
+                    await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+
+    asyncio.run(run())
+
+
+def test_a_primary_that_leaves_keeps_the_hook_waiting_until_it_is_none(version: str, tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+
+    async def run() -> None:
+        operator = ground.operator()
+        with pod(version, tmp_path) as made:
+            async with (
+                operator.serving(),
+                ground.running(operator, port=str(made.port)),
+                AgentClient(f"127.0.0.1:{ground.grpc_port}", NODE, ground.files("op", OPERATOR)) as client,
+            ):
+                made.start_server()
+                await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+                await client.order("Open", OPEN, timeout_s=5)
+                await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
+                leaving = ground.gate / "leaving"
+                leaving.touch()
+                await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
+                await asyncio.sleep(0.7)
+                assert leaving.exists()
+                await client.order("Park", pb.ParkRequest(order=ORDER), timeout_s=5)
+                await ground.wait_for("end of the hook", lambda: not leaving.exists())
+
+    asyncio.run(run())
