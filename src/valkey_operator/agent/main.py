@@ -53,7 +53,7 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
             await server.stop(STOP_WITHIN_S)
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
-    await node.connection.close()
+    node.connection.close()
     log.info("agent stopped")
 
 

@@ -5,8 +5,8 @@
 
 import asyncio
 import sys
-from importlib import metadata
 
+from valkey_operator import VERSION
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
 from valkey_operator.cli.settings import EXIT_BAD_SETTINGS, PROGRAM, OperatorSettings, parse_settings
 from valkey_operator.runtime.logs import configure_logs
@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = parse_settings(sys.argv[1:] if arguments is None else arguments)
         if settings is None:
-            print(metadata.version("valkey-operator"))
+            print(VERSION)
             return 0
         configure_logs(settings.log_level)
         return _run_agent(settings) if isinstance(settings, AgentSettings) else _run_operator(settings)
@@ -41,7 +41,7 @@ def _run_operator(settings: OperatorSettings) -> int:
 def _run_agent(settings: AgentSettings) -> int:
     from valkey_operator.agent.main import run_agent  # noqa: PLC0415
 
-    asyncio.run(run_agent(settings, metadata.version("valkey-operator")))
+    asyncio.run(run_agent(settings, VERSION))
     return 0
 
 
