@@ -74,11 +74,11 @@ class Pod:
             else:
                 return
 
-    def client(self, user: str | None = None, password: str | None = None) -> valkey.Valkey:
+    def client(self, user: str | None = None, password: str | None = None, *, timeout_s: float = 10) -> valkey.Valkey:
         """A client on the unix socket, which is there also where no port is."""
         path = str(self.gate.socket)
         return valkey.Valkey(
-            unix_socket_path=path, username=user, password=password, decode_responses=True, socket_timeout=10
+            unix_socket_path=path, username=user, password=password, decode_responses=True, socket_timeout=timeout_s
         )
 
     def agent_client(self) -> valkey.Valkey:

@@ -62,7 +62,7 @@ def with_agent(version: str, folder: Path, talk: Callable[[Pod, Agent], Awaitabl
         made.start_server()
         agent = Agent(made)
         await talk(made, agent)
-        await agent.node.connection.close()
+        agent.node.connection.close()
 
     with pod(version, folder) as made:
         asyncio.run(run(made))
@@ -86,11 +86,10 @@ def test_a_server_is_opened_fenced_configured_and_paused_as_ordered(version: str
             assert configured.settings == {"maxmemory": str(64 * 2**20), "maxmemory-policy": "allkeys-lru"}
             await agent.obey("Unfence", pb.UnfenceRequest(order=ORDER))
             await agent.obey("Pause", pb.PauseRequest(order=ORDER, milliseconds=60_000))
-            client.connection_pool.connection_kwargs["socket_timeout"] = 0.2
-            client.connection_pool.disconnect()
-            assert client.get("key") == "value"
-            with pytest.raises(valkey.TimeoutError):
-                client.set("key", "paused")
+            with made.client(timeout_s=0.2) as impatient:
+                assert impatient.get("key") == "value"
+                with pytest.raises(valkey.TimeoutError):
+                    impatient.set("key", "paused")
             await agent.obey("Unpause", pb.UnpauseRequest(order=ORDER))
             assert client.set("key", "value")
 

@@ -25,7 +25,7 @@ def see(made: Pod, timeout_s: float = 1.0) -> ServerView:
         try:
             return await observe_server(connection)
         finally:
-            await connection.close()
+            connection.close()
 
     return asyncio.run(observe())
 
@@ -133,7 +133,7 @@ def test_a_late_reply_is_never_taken_for_that_of_the_next_command(version: str, 
         assert caught.value.health is Health.HUNG
         os.kill(pid, signal.SIGCONT)
         answers = [await connection.call("ECHO", str(index)) for index in range(20)]
-        await connection.close()
+        connection.close()
         return answers
 
     with pod(version, tmp_path) as made:
