@@ -100,6 +100,7 @@ testbed: cluster ## a real Kubernetes on this machine (nothing to do where KUBEC
 bench: $(READY) cluster ## measure, into bench/results (ARGS=--cold: also a start with an empty cache)
 	$(VENV)/python -m bench.testbed $(ARGS)
 	$(VENV)/python -m bench.engine
+	$(VENV)/python -m bench.agent
 
 # --- housekeeping ---------------------------------------------------------------------------------------------------
 
