@@ -31,10 +31,23 @@ def ensure_node(layout: Layout, node: NodeLayout, others: list[NodeLayout]) -> N
     inside(node, "ip", "link", "set", "eth0", "up")
     inside(node, "ip", "route", "replace", "default", "via", layout.host_ip)
     inside(node, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.route_localnet=1")
+    output(in_netns(node.netns, ["nft", "-f", "-"]), stdin=unserved_services_are_refused(layout.service_range))
     for other in others:
         inside(node, "ip", "route", "replace", other.pod_range, "via", other.ip)
         inside(other, "ip", "route", "replace", node.pod_range, "via", node.ip)
     output(["ip", "route", "replace", node.pod_range, "via", node.ip])
+
+
+def unserved_services_are_refused(service_range: str) -> str:
+    """Rules for what is forwarded to a Service's address that kube-proxy did not translate, or not yet.
+
+    Were it lost instead, the kernel would remember the connection as untranslated, and repeat its first packet that way
+    for minutes, long after kube-proxy knows the Service.
+    """
+    table = "inet testbed-services"
+    rules = f"ip daddr {service_range} meta l4proto tcp reject with tcp reset\nip daddr {service_range} reject"
+    hook = "type filter hook forward priority filter"
+    return f"table {table}\ndelete table {table}\ntable {table} {{\nchain forward {{\n{hook}\n{rules}\n}}\n}}\n"
 
 
 def ensure_service_route(layout: Layout) -> None:

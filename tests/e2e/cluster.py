@@ -20,6 +20,7 @@ Manifest = dict[str, Any]
 T = TypeVar("T")
 
 LOG_LINES = 40
+TIMED_OUT = 124
 OPERATOR_NAMESPACE = "--namespace=valkey-operator-system"
 
 
@@ -40,9 +41,12 @@ class Cluster:
     ) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
         argv = [str(REPOSITORY / "bin" / "kubectl"), *args]
-        return subprocess.run(
-            argv, check=False, text=True, capture_output=True, input=stdin, env=env, timeout=timeout_s
-        )
+        try:
+            return subprocess.run(
+                argv, check=False, text=True, capture_output=True, input=stdin, env=env, timeout=timeout_s
+            )
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(argv, TIMED_OUT, "", f"no answer within {timeout_s} s")
 
     def get(self, kind: str, name: str = "", namespace: str | None = None, selector: str | None = None) -> Any:
         place = [f"--namespace={namespace}"] if namespace else []

@@ -55,6 +55,17 @@ def test_a_pod_reaches_itself_through_its_own_service(cluster: Cluster, namespac
     cluster.wait_for_answer(namespace, "a", "valkey-cli", "-h", "cache", "ping", expected="PONG")
 
 
+@pytest.mark.node_faults
+def test_a_service_address_that_nobody_serves_refuses_at_once(cluster: Cluster, layout: Layout, namespace: str) -> None:
+    cluster.apply(pod("a"), namespace=namespace)
+    cluster.wait_for_pods(namespace, "a")
+    unassigned = layout.api_service_ip.rpartition(".")[0] + ".254"
+
+    refused = cluster.run_in(namespace, "a", "timeout", "30", "valkey-cli", "-h", unassigned, "ping")
+
+    assert "Connection refused" in refused.stderr
+
+
 def test_a_volume_fills_up_expands_and_follows_its_pod(cluster: Cluster, namespace: str) -> None:
     cluster.apply(claim("data", "256Mi"), pod("first", claim="data"), namespace=namespace)
     cluster.wait_for_pods(namespace, "first")
