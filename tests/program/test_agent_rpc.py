@@ -9,8 +9,9 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tests.support.agents import NODE, OPERATOR, POD_UID, free_port, lonely_node, serving
+from tests.support.agents import NODE, OPERATOR, POD_UID, lonely_node, serving
 from tests.support.certificates import Authority, write_tls
+from tests.support.ports import free_port
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.wire.agent_client import AgentClient
 from valkey_operator.wire.identity import Identity, node_identity, operator_identity

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.kubeconfig import kubeconfig, write_kubeconfig
+from tests.support.ports import free_port
 
 DEADLINE_S = 20.0
 
@@ -47,12 +48,6 @@ def api_server(port: int) -> Iterator[None]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Operator:

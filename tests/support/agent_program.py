@@ -10,8 +10,9 @@ import urllib.request
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from tests.support.agents import NODE, OPERATOR, POD_UID, free_port
+from tests.support.agents import NODE, OPERATOR, POD_UID
 from tests.support.certificates import Authority, write_tls
+from tests.support.ports import free_port
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.wire.identity import Identity
 from valkey_operator.wire.tls import TlsFiles, make_context, peer_uris

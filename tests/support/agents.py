@@ -1,7 +1,6 @@
 """An agent's parts without a server: a node that nobody runs on, and its gRPC service on loopback."""
 
 import contextlib
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,12 +16,6 @@ from valkey_operator.wire.tls import TlsFiles
 OPERATOR = operator_identity("valkey-operator-system")
 NODE = node_identity("shop", "cart-0")
 POD_UID = "uid-1"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def lonely_node(folder: Path) -> Node:

@@ -11,7 +11,7 @@ import valkey
 
 from testbed.images.rootfs import launcher, rootfs
 from testbed.images.shelf import image_cache
-from tests.valkey.servers import free_port
+from tests.support.ports import free_port
 from valkey_operator.agent.gate import Gate, NobodyWaitsError
 from valkey_operator.valkey.boot import AGENT_USER, Start, StartKind, render_boot_conf
 

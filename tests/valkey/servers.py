@@ -14,6 +14,7 @@ import valkey
 from testbed.images.catalogue import VALKEY_VERSIONS
 from testbed.images.rootfs import launcher, rootfs
 from testbed.images.shelf import image_cache
+from tests.support.ports import free_port
 
 NEWEST = VALKEY_VERSIONS[-1]
 START_DEADLINE_S = 20
@@ -63,12 +64,6 @@ def start(version: str, folder: Path, config: dict[str, str]) -> Server:
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen([*program, *arguments], stdout=log, stderr=log, cwd=folder)
     return Server(version, port, folder, process)
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 def wait_until_it_answers(server: Server) -> None:

@@ -13,6 +13,8 @@ import hashlib
 
 import msgspec
 
+from valkey_operator.valkey.conf import quoted
+
 # More replicas than any primary has: writes are refused, reads and replication go on.
 FENCED = 1_000_000
 # TEST-NET-1 answers nobody. In the answer, never in boot.conf: 9.1 keeps dialling "(null)" after a `replicaof no one`.
@@ -64,12 +66,12 @@ def render_boot_conf(*, gate: str, data: str) -> str:
         (
             "port 0\n",
             f"min-replicas-to-write {FENCED}\n",
-            f"unixsocket {_quoted(gate + '/valkey.sock')}\n",
+            f"unixsocket {quoted(gate + '/valkey.sock')}\n",
             "unixsocketperm 700\n",
-            f"dir {_quoted(data)}\n",
+            f"dir {quoted(data)}\n",
             # By this the agent tells the server from its children and from all other processes of the pod.
             'proc-title-template "{title} {config-file}"\n',
-            f"include {_quoted(gate + '/go.conf')}\n",
+            f"include {quoted(gate + '/go.conf')}\n",
         )
     )
 
@@ -78,7 +80,7 @@ def render_start_conf(start: Start, credentials: Credentials, *, port: int, sett
     """The file behind the gate: the user's settings first, then what decides, so that the latter wins."""
     writable = start.kind is not StartKind.FENCED_PRIMARY
     lines = [
-        f"include {_quoted(settings_file)}" if settings_file else None,
+        f"include {quoted(settings_file)}" if settings_file else None,
         'proc-title-template "{title} {config-file}"',
         f"port {port}",
         # The users below say who may log in; Valkey's own guess would lock out a server that is open on purpose.
@@ -92,7 +94,7 @@ def render_start_conf(start: Start, credentials: Credentials, *, port: int, sett
 
 def render_gate_answer(start_file: str) -> bytes:
     """The line that opens the gate."""
-    return f"include {_quoted(start_file)}\n".encode()
+    return f"include {quoted(start_file)}\n".encode()
 
 
 def password_hash(password: str) -> str:
@@ -104,9 +106,9 @@ def _replication_lines(start: Start, credentials: Credentials) -> list[str]:
     lines = []
     # Also for a primary: it may have to follow another one later.
     if credentials.default_password is not None:
-        lines = ["primaryuser default", f"primaryauth {_quoted(credentials.default_password)}"]
+        lines = ["primaryuser default", f"primaryauth {quoted(credentials.default_password)}"]
     if start.primary is not None:
-        lines.append(f"replicaof {_quoted(start.primary.host)} {start.primary.port}")
+        lines.append(f"replicaof {quoted(start.primary.host)} {start.primary.port}")
     if start.kind is StartKind.PARKED:
         lines.append(f"replicaof {PARK_HOST} {PARK_PORT}")
     return lines
@@ -118,15 +120,3 @@ def _user_lines(credentials: Credentials) -> list[str]:
         f"user default on {'nopass' if password is None else password_hash(password)} {_EVERYTHING}",
         f"user {AGENT_USER} on {password_hash(credentials.agent_password)} {_EVERYTHING}",
     ]
-
-
-def _quoted(text: str) -> str:
-    """Quote one argument so that Valkey's sdssplitargs reads back exactly `text`."""
-    return '"' + "".join(_escaped(byte) for byte in text.encode()) + '"'
-
-
-def _escaped(byte: int) -> str:
-    character = chr(byte)
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isascii() and character.isprintable() else f"\\x{byte:02x}"

@@ -54,6 +54,11 @@ def render_conf(directives: Iterable[Directive]) -> str:
     return "".join(f"{_render_directive(each)}\n" for each in directives)
 
 
+def quoted(value: str) -> str:
+    """One argument in quotes, which Valkey's sdssplitargs reads back exactly."""
+    return '"' + "".join(_quoted_byte(byte) for byte in value.encode()) + '"'
+
+
 def parse_conf(text: str) -> list[Directive]:
     """The directives of a configuration file, in their order and with their names in lower case."""
     # A server reads C strings: for it, a line ends at a NUL.
@@ -78,7 +83,7 @@ def _quote(value: str, name: str) -> str:
         raise ConfError(f"the value of {name} holds a NUL, at which Valkey would cut it off")
     if _PLAIN.fullmatch(value):
         return value
-    return '"' + "".join(_quoted_byte(byte) for byte in value.encode()) + '"'
+    return quoted(value)
 
 
 def _quoted_byte(byte: int) -> str:
