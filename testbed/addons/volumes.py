@@ -14,9 +14,10 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from testbed.addons.loopdevices import backing_files, is_below, mounts
+from testbed.addons.loopdevices import backing_files
 from testbed.commands import attempt, output
 from testbed.errors import TestbedError
+from testbed.mounts import is_below, mounts
 
 MIB = 1 << 20
 # XFS keeps its log inside: it comes on top, so that a volume has the capacity that was asked for.

@@ -1,7 +1,7 @@
 import asyncio
 
 from tests.sim import virtual_time
-from valkey_operator.runtime.health import MOST_HEAD_BYTES, REQUEST_DEADLINE_S, answer_one_request
+from valkey_operator.wire.pages import MOST_HEAD_BYTES, REQUEST_DEADLINE_S, answer_one_request
 
 
 class RecordingTransport(asyncio.Transport):

@@ -20,10 +20,11 @@ from testbed.addons.claims import (
     decide,
     remaining_conditions,
 )
-from testbed.addons.loopdevices import parse_backing_files, parse_mounts
+from testbed.addons.loopdevices import parse_backing_files
 from testbed.addons.manifests import STORAGE_CLASS, persistent_volume, warning
 from testbed.addons.quantity import parse_quantity, render_quantity
 from testbed.addons.volumes import SMALLEST, capacity_for
+from testbed.mounts import parse_mounts
 
 Json = dict[str, Any]
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from testbed.addons import volumes
-from testbed.addons.loopdevices import backing_files, is_below
+from testbed.addons.loopdevices import backing_files
 from testbed.addons.volumes import MIB, create, ensure_mounted, grow, image_of, mount_of, mounted, remove, unmount_all
 from testbed.commands import attempt, output
 from testbed.errors import TestbedError
+from testbed.mounts import is_below
 
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")]
 

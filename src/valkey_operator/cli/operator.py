@@ -19,8 +19,9 @@ from prometheus_client import CollectorRegistry, Info, ProcessCollector
 from valkey_operator.cli.engine import BuildController, Engine, EngineSettings
 from valkey_operator.cli.settings import HealthAddress, OperatorSettings
 from valkey_operator.kube.connection import load_connection, open_session, read_pod_namespace
-from valkey_operator.runtime.health import Readiness, Respond, health_responder, serve_health
+from valkey_operator.runtime.health import Readiness, health_pages
 from valkey_operator.runtime.metrics import EngineMetrics
+from valkey_operator.wire.pages import Pages, serve_pages
 
 log = structlog.get_logger(__name__)
 
@@ -51,8 +52,8 @@ async def run_operator(settings: OperatorSettings) -> None:
         metrics=EngineMetrics(registry),
         build=CONTROLLERS,
     )
-    respond = health_responder(readiness, registry)
-    async with session, _health_endpoint(settings.health_address, respond) as port:
+    pages = health_pages(readiness, registry)
+    async with session, _health_endpoint(settings.health_address, pages) as port:
         log.info("operator starts", version=package_version(), health_port=port, identity=engine.settings.identity)
         await engine.run(readiness, stop)
     log.info("operator stopped")
@@ -68,10 +69,10 @@ def _engine_settings(settings: OperatorSettings) -> EngineSettings:
 
 
 @contextlib.asynccontextmanager
-async def _health_endpoint(address: HealthAddress, respond: Respond) -> AsyncIterator[int]:
+async def _health_endpoint(address: HealthAddress, pages: Pages) -> AsyncIterator[int]:
     async with contextlib.AsyncExitStack() as stack:
         try:
-            port = await stack.enter_async_context(serve_health(address.host, address.port, respond))
+            port = await stack.enter_async_context(serve_pages(address.host, address.port, pages))
         except OSError as error:
             raise HealthAddressError(
                 f"--health-address is {address.host or ''}:{address.port}, which cannot be opened: "

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import http
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -46,7 +47,7 @@ async def serve_pages(host: str | None, port: int, pages: Pages) -> AsyncIterato
     """Serve on `host` (None: every interface, IPv4 and IPv6) while the context lasts; yields the port in use."""
 
     async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _answer_one_request(reader, writer, pages)
+        await answer_one_request(reader, writer, partial(respond, pages))
 
     server = await asyncio.start_server(on_connection, host, port, limit=MOST_HEAD_BYTES)
     async with server:
@@ -66,10 +67,13 @@ def _page_for(pages: Pages, head: bytes) -> Page:
     return make()
 
 
-async def _answer_one_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pages: Pages) -> None:
+async def answer_one_request(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Callable[[bytes], bytes]
+) -> None:
+    """Answer the first request on a connection and close it; drop callers that are slow, too long, or gone."""
     try:
         async with asyncio.timeout(REQUEST_DEADLINE_S):
-            writer.write(respond(pages, await reader.readuntil(b"\r\n\r\n")))
+            writer.write(respond(await reader.readuntil(b"\r\n\r\n")))
             await writer.drain()
     except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
         pass

@@ -1,15 +1,16 @@
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
-from valkey_operator.runtime.health import Readiness, health_responder
+from valkey_operator.runtime.health import Readiness, health_pages
+from valkey_operator.wire.pages import respond
 
 registry = CollectorRegistry()
 Counter("apples", "Apples eaten.", registry=registry).inc(3)
 
 
 def ask(request_line: str, readiness: Readiness | None = None) -> tuple[int, str]:
-    respond = health_responder(readiness or Readiness(waiting_for="the API server"), registry)
-    head, _, body = respond(f"{request_line}\r\nHost: x\r\n\r\n".encode()).decode().partition("\r\n\r\n")
+    pages = health_pages(readiness or Readiness(waiting_for="the API server"), registry)
+    head, _, body = respond(pages, f"{request_line}\r\nHost: x\r\n\r\n".encode()).decode().partition("\r\n\r\n")
     assert f"Content-Length: {len(body)}\r\nConnection: close" in head
     return int(head.split(" ")[1]), body
 
