@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from valkey_operator.agent.orders import Refusal, check_order
 from valkey_operator.agent.report import Promise
-from valkey_operator.agent.watch import Look, ProcessId, ProcessState, Watched, after_look
+from valkey_operator.agent.watch import Look, ProcessId, Watched, after_look
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Credentials, Start, StartKind, render_start_conf
+from valkey_operator.valkey.states import ProcessState
 
 processes = st.builds(ProcessId, st.integers(1, 3), st.integers(1, 3))
 looks = st.lists(st.builds(Look, st.none() | processes, st.booleans()))

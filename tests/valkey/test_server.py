@@ -14,9 +14,10 @@ from tests.valkey.gated import PARKED, WRITABLE, Pod, pod, wait_until
 from tests.valkey.servers import running
 from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.report import Facts, read_persisted
-from valkey_operator.agent.server import Health, ServerConnection, ServerError, ServerView, observe_server
-from valkey_operator.agent.watch import ProcessId, ProcessState, Watched
+from valkey_operator.agent.server import ServerConnection, ServerError, ServerView, observe_server
+from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import Address, Start, StartKind
+from valkey_operator.valkey.states import Health, ProcessState
 
 
 def see(made: Pod, timeout_s: float = 1.0) -> ServerView:

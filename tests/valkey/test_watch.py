@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.valkey.gated import PARKED, WRITABLE, Pod, pod, wait_until
-from valkey_operator.agent.watch import ProcessState, ProcessTable, Watched, after_look, listens_at
+from valkey_operator.agent.watch import ProcessTable, Watched, after_look, listens_at
+from valkey_operator.valkey.states import ProcessState
 
 # Measured below 60 ms (bench/agent.py); a test on a busy machine only shows the order of magnitude.
 SEEN_WITHIN_S = 1.0

@@ -31,7 +31,9 @@ def report_message(report: Report) -> pb.NodeReport:
 
 def _persisted(facts: Facts) -> pb.Persisted:
     found = facts.persisted
-    return pb.Persisted(rdb=found.rdb, aof=found.aof, generation=found.generation)
+    return pb.Persisted(
+        rdb=found.rdb, aof=found.aof, epoch=found.epoch, was_primary=found.was_primary, offset=found.offset
+    )
 
 
 def _server_part(view: ServerView) -> pb.NodeReport:

@@ -10,9 +10,9 @@ import http
 from collections.abc import Callable
 
 from valkey_operator.agent.report import Facts
-from valkey_operator.agent.server import Health, ServerView
-from valkey_operator.agent.watch import ProcessState
+from valkey_operator.agent.server import ServerView
 from valkey_operator.valkey.info import LinkStatus, PrimaryLink
+from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.wire.pages import Page, Pages
 
 _UNWELL = {

@@ -11,16 +11,28 @@ from pathlib import Path
 import msgspec
 
 from valkey_operator.agent.server import ServerView
-from valkey_operator.agent.watch import ProcessState, Watched
+from valkey_operator.agent.watch import Watched
 from valkey_operator.valkey.info import ReplicationInfo
+from valkey_operator.valkey.states import ProcessState
+
+MARK_FILE = "valkey-operator.copy"
 
 
 class Persisted(msgspec.Struct, frozen=True, kw_only=True):
-    """Files a restarted server would read, and the generation of data they belong to (None: never marked)."""
+    """Files a restarted server would read, and the mark of the copy they are (epoch None: never marked)."""
 
     rdb: bool = False
     aof: bool = False
-    generation: str | None = None
+    epoch: int | None = None
+    was_primary: bool = False
+    offset: int = 0
+
+
+class CopyMark(msgspec.Struct, frozen=True):
+    """On file beside the data: the epoch in which they were last whole, and as whose."""
+
+    epoch: int
+    was_primary: bool = False
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -71,15 +83,21 @@ def without_positions(facts: Facts) -> Facts:
 
 def read_persisted(data: Path) -> Persisted:
     """Look for the files of a data folder; their names are the operator's, a user cannot set them."""
-    try:
-        generation = (data / "generation").read_text().strip() or None
-    except OSError:
-        generation = None
+    mark = read_mark(data)
     return Persisted(
         rdb=_is_filled(data / "dump.rdb"),
         aof=_is_filled(data / "appendonlydir" / "appendonly.aof.manifest"),
-        generation=generation,
+        epoch=None if mark is None else mark.epoch,
+        was_primary=mark is not None and mark.was_primary,
     )
+
+
+def read_mark(data: Path) -> CopyMark | None:
+    """The mark beside the data; None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((data / MARK_FILE).read_bytes(), type=CopyMark)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 def is_running(facts: Facts) -> bool:

@@ -18,10 +18,10 @@ from valkey_operator.agent.messages import report_message
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.orders import Refusal, check_address, check_order, check_promotion, check_start
 from valkey_operator.agent.report import is_running
-from valkey_operator.agent.server import Health, ServerError
-from valkey_operator.agent.watch import ProcessState
+from valkey_operator.agent.server import ServerError
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT
+from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.wire.identity import Identity, has_identity
 from valkey_operator.wire.tls import TlsFiles, TlsFilesError, read_pems
 

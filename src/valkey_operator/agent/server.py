@@ -5,7 +5,6 @@ is busy, one that loads, and one that cannot be reached. Refuses to know: whethe
 """
 
 import asyncio
-import enum
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,18 +22,7 @@ from valkey_operator.valkey.info import (
     parse_sections,
     parse_server,
 )
-
-
-class Health(enum.StrEnum):
-    """How the server answers. All but `UNREACHABLE` are alive; `HUNG` may be, and says nothing."""
-
-    ANSWERS = "answers"
-    LOADING = "loading"
-    BUSY = "busy"
-    HUNG = "hung"
-    REFUSES = "refuses"
-    UNREACHABLE = "unreachable"
-
+from valkey_operator.valkey.states import Health
 
 _REFUSALS = {"LOADING": Health.LOADING, "BUSY": Health.BUSY}
 _INCOMPLETE = object()

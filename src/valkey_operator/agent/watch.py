@@ -2,13 +2,7 @@
 
 Owns: the states of a process, and how they are read from /proc. Refuses to know: what the server answers.
 
-| state    | means                                                        |
-| -------- | ------------------------------------------------------------ |
-| shut     | no server was seen since this agent began                    |
-| waiting  | a process lives and does not listen: it stands at the gate   |
-| starting | it was let in and does not listen yet                        |
-| running  | it listens on the unix socket                                |
-| gone     | the one that was there has died, and no other has come       |
+The states are in valkey/states.py.
 
 A process is gone as soon as it has no memory left (its VmRSS line), which is within a millisecond of its end. Its
 socket and its pidfd tell the same only once all memory is freed: 85 ms later per GiB.
@@ -24,18 +18,10 @@ from pathlib import Path
 
 import msgspec
 
+from valkey_operator.valkey.states import ProcessState
+
 _PROGRAM = b"valkey-server"
 _CREDENTIALS = struct.Struct("3i")
-
-
-class ProcessState(enum.StrEnum):
-    """See the table of this module."""
-
-    SHUT = "shut"
-    WAITING = "waiting"
-    STARTING = "starting"
-    RUNNING = "running"
-    GONE = "gone"
 
 
 class Sign(enum.Enum):

@@ -1,10 +1,11 @@
 from tests.support import build
 from valkey_operator.agent.messages import report_message
 from valkey_operator.agent.report import Facts, Persisted, Promise, Report
-from valkey_operator.agent.server import Health, ServerView
-from valkey_operator.agent.watch import ProcessId, ProcessState, Watched
+from valkey_operator.agent.server import ServerView
+from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.info import LinkStatus
+from valkey_operator.valkey.states import Health, ProcessState
 
 
 def message_of(facts: Facts) -> pb.NodeReport:
@@ -15,7 +16,7 @@ def test_what_the_server_did_not_tell_is_not_set() -> None:
     message = message_of(Facts(server=ServerView(health=Health.HUNG)))
     assert message.health == pb.HEALTH_HUNG
     assert not any(message.HasField(name) for name in ("server", "replication", "fenced"))
-    assert not message.persisted.HasField("generation")
+    assert not message.persisted.HasField("epoch")
 
 
 def test_a_replica_tells_the_offset_of_its_own_data() -> None:
@@ -49,7 +50,7 @@ def test_the_whole_report_survives_the_wire() -> None:
         replication=build.primary(replicas=(build.connected_replica(),), former_replication_id="c" * 40),
         fenced=True,
     )
-    persisted = Persisted(rdb=True, aof=True, generation="e7")
+    persisted = Persisted(rdb=True, aof=True, epoch=7, was_primary=True, offset=9)
     facts = Facts(
         process=Watched(ProcessState.RUNNING, ProcessId(7, 1), 1),
         server=view,

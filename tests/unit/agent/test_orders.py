@@ -11,10 +11,11 @@ from valkey_operator.agent.orders import (
     render_promise,
 )
 from valkey_operator.agent.report import Facts, Promise
-from valkey_operator.agent.server import Health, ServerView
+from valkey_operator.agent.server import ServerView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, Start, StartKind
 from valkey_operator.valkey.info import ReplicationInfo
+from valkey_operator.valkey.states import Health
 
 PROMISE = Promise(term=3, epoch=7)
 

@@ -3,9 +3,10 @@ import pytest
 from tests.support import build
 from valkey_operator.agent.probes import check_live, check_ready, probe_pages
 from valkey_operator.agent.report import Facts
-from valkey_operator.agent.server import Health, ServerView
-from valkey_operator.agent.watch import ProcessId, ProcessState, Watched
+from valkey_operator.agent.server import ServerView
+from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
+from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.wire.pages import respond
 
 

@@ -4,10 +4,11 @@ import msgspec
 import pytest
 
 from tests.support import build
-from valkey_operator.agent.report import Facts, Persisted, Promise, Report, next_report, read_persisted
-from valkey_operator.agent.server import Health, ServerView
-from valkey_operator.agent.watch import ProcessId, ProcessState, Watched
+from valkey_operator.agent.report import MARK_FILE, Facts, Persisted, Promise, Report, next_report, read_persisted
+from valkey_operator.agent.server import ServerView
+from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
+from valkey_operator.valkey.states import Health, ProcessState
 
 RUNNING = Watched(ProcessState.RUNNING, ProcessId(7, 1), 1)
 
@@ -66,9 +67,9 @@ def test_an_empty_data_folder_holds_nothing(tmp_path: Path) -> None:
     assert read_persisted(tmp_path / "missing") == Persisted()
 
 
-def test_files_and_the_mark_of_their_generation_are_found(tmp_path: Path) -> None:
+def test_files_and_the_mark_of_their_copy_are_found(tmp_path: Path) -> None:
     (tmp_path / "dump.rdb").write_bytes(b"VALKEY")
     (tmp_path / "appendonlydir").mkdir()
     (tmp_path / "appendonlydir" / "appendonly.aof.manifest").write_bytes(b"")
-    (tmp_path / "generation").write_text("e7\n")
-    assert read_persisted(tmp_path) == Persisted(rdb=True, aof=False, generation="e7")
+    (tmp_path / MARK_FILE).write_text('{"epoch": 7, "was_primary": true}')
+    assert read_persisted(tmp_path) == Persisted(rdb=True, aof=False, epoch=7, was_primary=True)

@@ -6,13 +6,13 @@ from valkey_operator.agent.watch import (
     NEXT_STATE,
     Look,
     ProcessId,
-    ProcessState,
     ProcessTable,
     Sign,
     Watched,
     after_let_in,
     after_look,
 )
+from valkey_operator.valkey.states import ProcessState
 
 ONE = ProcessId(7, 100)
 SAME_NUMBER = ProcessId(7, 200)

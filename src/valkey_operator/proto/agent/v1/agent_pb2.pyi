@@ -307,11 +307,15 @@ class Replica(_message.Message):
     def __init__(self, address: _Optional[_Union[Address, _Mapping]] = ..., state: _Optional[str] = ..., acknowledged_offset: _Optional[int] = ...) -> None: ...
 
 class Persisted(_message.Message):
-    __slots__ = ("rdb", "aof", "generation")
+    __slots__ = ("rdb", "aof", "epoch", "was_primary", "offset")
     RDB_FIELD_NUMBER: _ClassVar[int]
     AOF_FIELD_NUMBER: _ClassVar[int]
-    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    WAS_PRIMARY_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     rdb: bool
     aof: bool
-    generation: str
-    def __init__(self, rdb: _Optional[bool] = ..., aof: _Optional[bool] = ..., generation: _Optional[str] = ...) -> None: ...
+    epoch: int
+    was_primary: bool
+    offset: int
+    def __init__(self, rdb: _Optional[bool] = ..., aof: _Optional[bool] = ..., epoch: _Optional[int] = ..., was_primary: _Optional[bool] = ..., offset: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,55 @@
+"""A node as its agent last described it, in the operator's own words; what plans are made of.
+
+Owns: the value. Refuses to know: how it came here (controllers/), and what follows from it (plans).
+A field is None where the server did not tell; silence is never taken for an answer.
+"""
+
+import msgspec
+
+from valkey_operator.valkey.boot import Address
+from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.states import Health, ProcessState
+
+
+class LinkView(msgspec.Struct, frozen=True, kw_only=True):
+    """A replica's link to its primary."""
+
+    primary: Address
+    up: bool
+    syncing: bool = False
+    received_offset: int = 0
+
+
+class CopyView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restarted server would read; `epoch` is that in which the copy was last whole, None where it never was."""
+
+    rdb: bool = False
+    aof: bool = False
+    epoch: int | None = None
+    was_primary: bool = False
+    offset: int = 0
+
+
+class NodeView(msgspec.Struct, frozen=True, kw_only=True):
+    """One report."""
+
+    pod_uid: str
+    boot_id: str
+    seq: int
+    agent_version: str = ""
+    process: ProcessState = ProcessState.SHUT
+    starts: int = 0
+    health: Health | None = None
+    version: str | None = None
+    run_id: str | None = None
+    role: Role | None = None
+    replication_id: str | None = None
+    offset: int = 0
+    former_replication_id: str | None = None
+    former_id_valid_below: int | None = None
+    link: LinkView | None = None
+    fenced: bool | None = None
+    copy: CopyView = CopyView()
+    promised_term: int = 0
+    promised_epoch: int = 0
+    leaving: bool = False
