@@ -27,6 +27,7 @@ def test_there_are_as_many_lines_as_directives_and_each_is_plain_ascii(written: 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @example("key \0 word")
+@example("\f")
 def test_any_text_is_read_or_refused_and_never_fails_otherwise(text: str) -> None:
     with contextlib.suppress(ConfError):
         parse_conf(text)

@@ -63,7 +63,8 @@ def parse_conf(text: str) -> list[Directive]:
     """The directives of a configuration file, in their order and with their names in lower case."""
     # A server reads C strings: for it, a line ends at a NUL.
     lines = (line.partition("\0")[0].strip(_LINE_ENDS) for line in text.split("\n"))
-    return [_parse_line(line) for line in lines if line and not line.startswith("#")]
+    words = (list(_words(line)) for line in lines if not line.startswith("#"))
+    return [Directive(name.lower(), tuple(arguments)) for name, *arguments in filter(None, words)]
 
 
 def _occurrences(value: ConfigValue) -> list[ConfigScalar]:
@@ -90,11 +91,6 @@ def _quoted_byte(byte: int) -> str:
     if chr(byte) in '"\\':
         return f"\\{chr(byte)}"
     return chr(byte) if byte in _PRINTABLE else f"\\x{byte:02x}"
-
-
-def _parse_line(line: str) -> Directive:
-    name, *arguments = _words(line)
-    return Directive(name.lower(), tuple(arguments))
 
 
 def _words(line: str) -> Iterator[str]:
