@@ -48,6 +48,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     former_replication_id: str | None = None
     former_id_valid_below: int | None = None
     link: LinkView | None = None
+    whole: bool = False
+    """The data set in memory was complete at least once since the process started."""
     fenced: bool | None = None
     copy: CopyView = CopyView()
     promised_term: int = 0

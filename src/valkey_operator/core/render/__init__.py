@@ -1,5 +1,4 @@
-"""Desired Kubernetes objects from a spec and facts: `desired = render(spec, facts)`.
+"""From specs to the manifests of what shall exist: pure functions, one module per sort of object.
 
-Belongs here: one module per sort of object, each byte-stable and pinned by golden files.
-Must not be here: comparing with what exists, or sending it; that is decide/ and controllers.
+Belongs here: what an object looks like. Does not belong here: whether it may be made now (plans), and making it.
 """

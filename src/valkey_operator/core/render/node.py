@@ -1,0 +1,75 @@
+"""A ValkeyNode: what one node of a Valkey shall be, complete, so that its controller has nothing to decide.
+
+Owns: its manifest. Refuses to know: how many there are, and which is primary.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
+from valkey_operator.core.names import NODE_LABEL, ROLL_HASH_ANNOTATION, TURN_ANNOTATION, Owner, node_name
+from valkey_operator.core.render.objects import Manifest, metadata, without_empty
+from valkey_operator.core.render.pod import Site, pod_spec
+from valkey_operator.core.render.scheduling import scheduling
+
+
+class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the nodes of one shard are made from."""
+
+    owner: Owner
+    labels: Mapping[str, str]
+    spec: EffectiveWorkload
+    zones: EffectiveShardZones
+    directives: Mapping[str, list[str]]
+    roll_hash: str
+    site: Site
+
+
+def valkey_node(source: NodeSource, index: int, *, is_its_turn: bool) -> Manifest:
+    """The node of this index; on its turn its pod may be replaced, if it is of another hash."""
+    owner, spec = source.owner, source.spec
+    name = node_name(owner.name, index)
+    labels = {**source.labels, NODE_LABEL: name}
+    turn = {TURN_ANNOTATION: source.roll_hash} if is_its_turn else {}
+    return {
+        "metadata": metadata(name, owner, labels, cr=owner.name, annotations=turn),
+        "spec": {
+            "type": "valkey",
+            "podManagementType": spec.pod_management_type,
+            "podTemplate": _template(source, name, index),
+            "persistence": _volume(spec),
+            "valkeyConfig": {"directives": {key: list(values) for key, values in source.directives.items()}},
+        },
+    }
+
+
+def _template(source: NodeSource, name: str, index: int) -> Manifest:
+    spec = source.spec
+    users_labels = {key: value for key, value in (spec.labels or {}).items() if key not in source.labels}
+    return {
+        "metadata": {
+            "labels": {**users_labels, **source.labels, NODE_LABEL: name},
+            "annotations": {**(spec.annotations or {}), ROLL_HASH_ANNOTATION: source.roll_hash},
+        },
+        "spec": pod_spec(
+            spec,
+            source.site,
+            owner=source.owner.name,
+            node=name,
+            scheduling=scheduling(spec, source.zones, source.labels, index),
+        ),
+    }
+
+
+def _volume(spec: EffectiveWorkload) -> dict[str, Any]:
+    persistence = spec.persistence
+    if not persistence.enabled:
+        return {"enabled": False}
+    return {
+        "enabled": True,
+        "size": persistence.size,
+        "retention": persistence.retention,
+        **without_empty(storageClassName=persistence.storage_class_name),
+    }

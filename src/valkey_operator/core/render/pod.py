@@ -1,0 +1,176 @@
+"""The pod of one node: the untouched server image, the agent beside it, and where they meet.
+
+Owns: containers, volumes, probes and security of a pod. Refuses to know: which object makes the pod (workload.py).
+
+The agent is a native sidecar: it is there before the server, which waits at its gate, and after it. Both run as the
+same user, share the process namespace, and need no right at all.
+"""
+
+from typing import Any
+
+import msgspec
+
+from valkey_operator.api.fields import Json
+from valkey_operator.api.references import SecretKeyRef
+from valkey_operator.core.effective import EffectiveExporter, EffectiveWorkload
+from valkey_operator.core.names import agents_name, auth_secret_name, certificate_name, claim_name, settings_name
+from valkey_operator.core.render.objects import Manifest, without_empty
+
+SERVER, AGENT, EXPORTER = "valkey", "agent", "exporter"
+SERVER_PORT, PROBE_PORT, ORDER_PORT = 6379, 9080, 9443
+_USER = 999
+_BOOT, _GATE, _DATA, _TMP = "/boot", "/gate", "/data", "/tmp"  # noqa: S108 - a mount of the pod
+_AUTH, _TLS, _TOKEN = "/auth", "/tls", "/var/run/secrets/valkey-operator"
+_PASSWORD_KEY = "password"  # noqa: S105 - the name of a key
+_TOKEN_SECONDS = 3600
+# It hands over and is let go long before kubelet's own limit; the file is all that it shares with the agent.
+_LEAVE = ": > /gate/leaving; n=0; while [ -e /gate/leaving ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done"
+
+UNPRIVILEGED: Manifest = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+POD_SECURITY: Manifest = {
+    "runAsNonRoot": True,
+    "runAsUser": _USER,
+    "runAsGroup": _USER,
+    "fsGroup": _USER,
+    "fsGroupChangePolicy": "OnRootMismatch",
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+class Site(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator that the agents answer to."""
+
+    operator_namespace: str
+    report_service: str
+    agent_image: str
+
+
+def password_source(spec: EffectiveWorkload, owner: str) -> SecretKeyRef | None:
+    """Where the password of user default is; None where there is none."""
+    auth = spec.auth
+    if auth.disabled:
+        return None
+    given = auth.secret_ref or (auth.password.secret if auth.password else None)
+    return given or SecretKeyRef(name=auth_secret_name(owner), key=_PASSWORD_KEY)
+
+
+def pod_spec(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, scheduling: Manifest) -> Manifest:
+    """The pod of `node`, which belongs to the Valkey called `owner`."""
+    password = password_source(spec, owner)
+    containers = [_server(spec), *([_exporter(spec.exporter, password)] if spec.exporter.enabled else [])]
+    return {
+        "serviceAccountName": agents_name(owner),
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "shareProcessNamespace": True,
+        "securityContext": {**POD_SECURITY, **(spec.security_context or {})},
+        "initContainers": [_agent(spec, site, owner=owner, node=node, password=password)],
+        "containers": containers,
+        "volumes": _volumes(spec, node, password),
+        **scheduling,
+        **without_empty(
+            imagePullSecrets=spec.image_pull_secrets,
+            terminationGracePeriodSeconds=spec.termination_grace_period_seconds,
+        ),
+    }
+
+
+def _server(spec: EffectiveWorkload) -> Manifest:
+    return {
+        "name": SERVER,
+        "image": spec.image,
+        "command": ["valkey-server", f"{_BOOT}/boot.conf"],
+        "workingDir": _DATA,
+        "ports": [{"name": "valkey", "containerPort": SERVER_PORT}],
+        "readinessProbe": _asks("/readyz", periodSeconds=1, timeoutSeconds=2, failureThreshold=2),
+        "livenessProbe": _asks("/livez", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
+        "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", _LEAVE]}}},
+        "volumeMounts": [*_shared_mounts(), _mount("boot", _BOOT, read_only=True)],
+        "securityContext": UNPRIVILEGED,
+        **without_empty(imagePullPolicy=spec.image_pull_policy, resources=spec.resources),
+    }
+
+
+def _agent(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, password: SecretKeyRef | None) -> Manifest:
+    told = {
+        "NODE": node,
+        "SHARD": owner,
+        "OPERATOR_NAMESPACE": site.operator_namespace,
+        "OPERATOR": site.report_service,
+        "SETTINGS_FILE": f"{_BOOT}/valkey.conf",
+        "PASSWORD_FILE": f"{_AUTH}/{_PASSWORD_KEY}" if password else "",
+        "MIN_REPLICAS_TO_WRITE": str(spec.replication.min_replicas_to_write),
+    }
+    env: list[Json] = [
+        {"name": "VALKEY_AGENT_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+        {"name": "VALKEY_AGENT_POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}},
+        *({"name": f"VALKEY_AGENT_{name}", "value": value} for name, value in told.items() if value),
+    ]
+    mounts = [_mount("boot", _BOOT, read_only=True), _mount("tls", _TLS, read_only=True)]
+    mounts += [_mount("token", _TOKEN, read_only=True)]
+    mounts += [_mount("auth", _AUTH, read_only=True)] if password else []
+    return {
+        "name": AGENT,
+        "image": spec.sidecar.image or site.agent_image,
+        "restartPolicy": "Always",
+        "args": ["agent"],
+        "env": env,
+        "ports": [{"name": "probe", "containerPort": PROBE_PORT}, {"name": "orders", "containerPort": ORDER_PORT}],
+        "startupProbe": _asks("/healthz", periodSeconds=1, timeoutSeconds=2, failureThreshold=120),
+        "livenessProbe": _asks("/healthz", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
+        "volumeMounts": [*_shared_mounts(), *mounts],
+        "securityContext": UNPRIVILEGED,
+        **without_empty(imagePullPolicy=spec.image_pull_policy, resources=spec.sidecar.resources),
+    }
+
+
+def _exporter(exporter: EffectiveExporter, password: SecretKeyRef | None) -> Manifest:
+    env: list[Json] = [
+        {"name": "REDIS_ADDR", "value": f"redis://localhost:{SERVER_PORT}"},
+        {"name": "REDIS_EXPORTER_WEB_LISTEN_ADDRESS", "value": f":{exporter.port}"},
+    ]
+    if password:
+        secret = {"name": password.name, "key": password.key or _PASSWORD_KEY}
+        env.append({"name": "REDIS_PASSWORD", "valueFrom": {"secretKeyRef": secret}})
+    return {
+        "name": EXPORTER,
+        "image": exporter.image,
+        "env": env,
+        "ports": [{"name": "metrics", "containerPort": exporter.port}],
+        "securityContext": UNPRIVILEGED,
+        **without_empty(resources=exporter.resources),
+    }
+
+
+def _volumes(spec: EffectiveWorkload, node: str, password: SecretKeyRef | None) -> list[Json]:
+    claim = {"persistentVolumeClaim": {"claimName": claim_name(node)}}
+    token = {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}}
+    root = {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    found: list[Json] = [
+        {"name": "data", **(claim if spec.persistence.enabled else {"emptyDir": {}})},
+        {"name": "gate", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}},
+        {"name": "tmp", "emptyDir": {}},
+        {"name": "boot", "configMap": {"name": settings_name(node)}},
+        {"name": "tls", "secret": {"secretName": certificate_name(node)}},
+        {"name": "token", "projected": {"sources": [token, root]}},
+    ]
+    if password:
+        items = [{"key": password.key or _PASSWORD_KEY, "path": _PASSWORD_KEY}]
+        found.append({"name": "auth", "secret": {"secretName": password.name, "items": items}})
+    return found
+
+
+def _shared_mounts() -> list[Json]:
+    return [_mount("data", _DATA), _mount("gate", _GATE), _mount("tmp", _TMP)]
+
+
+def _mount(name: str, path: str, *, read_only: bool = False) -> Json:
+    return {"name": name, "mountPath": path, **({"readOnly": True} if read_only else {})}
+
+
+def _asks(path: str, **timing: int) -> dict[str, Any]:
+    return {"httpGet": {"path": path, "port": PROBE_PORT}, **timing}

@@ -1,0 +1,52 @@
+"""The hash that decides whether a pod must be replaced: it covers what a user decided and a restart needs, no more.
+
+Owns: which fields those are. Made from the effective spec, never from manifests: another operator renders other
+manifests, and must not restart a fleet by that. The agent's image is left out for the same reason.
+A golden test pins the value; a change of this module that changes it restarts every pod of every user.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
+from valkey_operator.valkey.config_keys import needs_restart
+from valkey_operator.valkey.info import Version
+
+# The strictest servers count: a directive that any supported version can only take at its start is in the hash.
+_OLDEST = Version(8, 0, 0)
+_FIELDS = (
+    "image",
+    "imagePullSecrets",
+    "resources",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "labels",
+    "annotations",
+    "securityContext",
+    "priorityClassName",
+    "terminationGracePeriodSeconds",
+    "modules",
+)
+
+
+def roll_hash(spec: EffectiveWorkload, zones: EffectiveShardZones, directives: Mapping[str, list[str]]) -> str:
+    """Equal hashes: the pod may stay."""
+    values = msgspec.to_builtins(spec)
+    decided = {field: values[field] for field in _FIELDS if values.get(field) not in (None, {}, [])}
+    exporter = spec.exporter
+    covered = {
+        **decided,
+        # An empty list loads no module, none at all loads the image's own.
+        "modules": values.get("modules"),
+        "sidecar": msgspec.to_builtins(spec.sidecar.resources),
+        "zones": [zones.node_label, zones.replica_strategy, zones.primary_zone, zones.replica_zones],
+        "exporter": [exporter.image, exporter.resources, exporter.port] if exporter.enabled else None,
+        "auth": msgspec.to_builtins(spec.auth),
+        "directives": {name: values for name, values in directives.items() if needs_restart(name, _OLDEST)},
+    }
+    text = msgspec.json.encode(covered, order="deterministic")
+    return hashlib.blake2b(text, digest_size=8).hexdigest()

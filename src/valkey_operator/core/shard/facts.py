@@ -1,0 +1,109 @@
+"""What is known about a shard at one moment.
+
+Owns: the facts, and plain questions about them. Refuses to know: what follows from the answers.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from valkey_operator.api.shard import ValkeyShardSpec
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.valkey.boot import PARK_HOST, PARK_PORT, Address
+from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.states import Health, ProcessState
+
+PARKED_AT = Address(PARK_HOST, PARK_PORT)
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that exists. `view` is the last report of that very pod; None: nothing was heard of it."""
+
+    name: str
+    index: int
+    wanted: bool = True
+    address: Address | None = None
+    pod_uid: str | None = None
+    pod_ip: str | None = None
+    pod_ready: bool = False
+    pod_leaving: bool = False
+    server_started: bool = False
+    """The server's container runs, whatever the server does in it."""
+    stale: bool = False
+    """Its pod is of another spec than the present one."""
+    view: NodeView | None = None
+
+
+class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a plan depends on. `members` are in the order of their indices."""
+
+    record: ValkeyShardSpec
+    members: tuple[Member, ...]
+    replicas: int
+    min_replicas_to_write: int = 0
+    now: datetime
+
+    def member(self, name: str | None) -> Member | None:
+        """The member of that name, if it exists."""
+        return next((each for each in self.members if each.name == name), None)
+
+    def others(self, name: str) -> list[Member]:
+        """All members but one."""
+        return [each for each in self.members if each.name != name]
+
+
+def waits_at_gate(view: NodeView | None) -> bool:
+    """Whether a server process stands at the gate: it can neither write nor be written to."""
+    return view is not None and view.process is ProcessState.WAITING
+
+
+def runs_as(view: NodeView | None, role: Role) -> bool:
+    """Whether the server runs, answers, and says that it is one."""
+    return (
+        view is not None
+        and view.process is ProcessState.RUNNING
+        and view.health is Health.ANSWERS
+        and view.role is role
+    )
+
+
+def is_parked(view: NodeView | None) -> bool:
+    """Whether it is a replica of nobody."""
+    return runs_as(view, Role.REPLICA) and view is not None and view.link is not None and view.link.primary == PARKED_AT
+
+
+def follows(view: NodeView | None, primary: Address | None) -> bool:
+    """Whether it is a replica of the server at that address, connected or not."""
+    return (
+        runs_as(view, Role.REPLICA)
+        and view is not None
+        and view.link is not None
+        and primary is not None
+        and view.link.primary == primary
+    )
+
+
+def is_in_sync(view: NodeView | None, primary: Address | None) -> bool:
+    """Whether it follows that server with a whole data set."""
+    if view is None or view.link is None or not follows(view, primary):
+        return False
+    return view.whole and view.link.up and not view.link.syncing
+
+
+def is_unbroken(view: NodeView | None) -> bool:
+    """Whether a replica holds what its primary had sent, in memory, since before any restart."""
+    return runs_as(view, Role.REPLICA) and view is not None and view.whole
+
+
+def has_said_what_it_has(view: NodeView | None) -> bool:
+    """Whether it is known which data a node has: it stands at the gate, or runs and answers."""
+    return waits_at_gate(view) or runs_as(view, Role.REPLICA) or runs_as(view, Role.PRIMARY)
+
+
+def copy_rank(member: Member) -> tuple[int, bool, int, int]:
+    """How new the copy on a node's disk is: the highest one is the newest. Without files there is no copy."""
+    view = member.view
+    if view is None or not (view.copy.rdb or view.copy.aof):
+        return (-1, False, 0, -member.index)
+    copy = view.copy
+    return (-1 if copy.epoch is None else copy.epoch, copy.was_primary, copy.offset, -member.index)

@@ -1,0 +1,77 @@
+"""Which nodes a shard has: those that are asked for, and those that cannot go yet.
+
+Owns: who is wanted, who may be removed, whose pod is replaced next. At most one pod of a shard at a time.
+Refuses to know: who becomes primary (primary.py, switchover.py).
+"""
+
+from collections.abc import Collection
+
+from valkey_operator.api.shard import ValkeyShardSpec
+from valkey_operator.core.names import node_index
+from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync, runs_as, waits_at_gate
+from valkey_operator.valkey.info import Role
+
+
+def first_record_names_primary(volumes: Collection[int]) -> bool:
+    """Whether a shard without a record may simply begin: no volume of that name is left from before."""
+    return not volumes
+
+
+def needed_indices(
+    owner: str, record: ValkeyShardSpec, *, replicas: int, existing: Collection[int], volumes: Collection[int]
+) -> set[int]:
+    """The nodes that must exist now: those asked for, and those whose copy of the data is not to be given up yet."""
+    if replicas == 0:
+        return set()
+    asked = set(range(replicas))
+    if record.primary is None:
+        return asked | set(volumes)
+    primary = node_index(owner, record.primary)
+    if primary is not None and primary not in asked and (primary in existing or primary in volumes):
+        return asked | {primary}
+    return asked
+
+
+def removable(facts: ShardFacts) -> list[str]:
+    """Nodes that may go: all when suspended; else those not asked for, once a primary is there that stays."""
+    if facts.replicas == 0:
+        return [member.name for member in facts.members]
+    primary = facts.member(facts.record.primary)
+    settled = primary is not None and primary.wanted and runs_as(primary.view, Role.PRIMARY)
+    if not settled or facts.record.operation is not None:
+        return []
+    listed = set(facts.record.promotable or ())
+    return [member.name for member in facts.members if not member.wanted and member.name not in listed]
+
+
+def next_turn(facts: ShardFacts) -> str | None:
+    """The node whose pod is replaced next for a changed spec: broken ones, then replicas, a lone primary at last."""
+    stale = [member for member in facts.members if member.stale and member.wanted]
+    if not stale or facts.record.operation is not None or any(_is_being_replaced(each) for each in facts.members):
+        return None
+    primary = facts.member(facts.record.primary)
+    broken = [member for member in stale if _is_broken(member)]
+    if broken:
+        return broken[-1].name
+    if primary is None or not _all_well(facts, primary):
+        return None
+    replicas = [member for member in stale if member.name != primary.name]
+    if replicas:
+        return replicas[-1].name
+    wanted = [member for member in facts.members if member.wanted]
+    return primary.name if len(wanted) == 1 else None
+
+
+def _is_broken(member: Member) -> bool:
+    """Its server never came up, or has no memory left to lose: nothing goes with the pod."""
+    has_memory = member.server_started and not waits_at_gate(member.view)
+    return not (member.pod_ready or member.pod_leaving or has_memory)
+
+
+def _is_being_replaced(member: Member) -> bool:
+    return member.pod_leaving
+
+
+def _all_well(facts: ShardFacts, primary: Member) -> bool:
+    others = [member for member in facts.others(primary.name) if member.wanted]
+    return runs_as(primary.view, Role.PRIMARY) and all(is_in_sync(each.view, primary.address) for each in others)

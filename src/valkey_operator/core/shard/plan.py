@@ -1,0 +1,167 @@
+"""The next steps of a shard: first who is primary, then that everybody follows it, then what else is wished for.
+
+Owns: the order of these questions. Each answer is a function of its own; the first that has something to do decides.
+Refuses to know: how steps are carried out, and who asks.
+
+The record says who is primary. It changes only by compare-and-swap, and always before any server is told.
+"""
+
+import msgspec
+
+from valkey_operator.core.shard.facts import (
+    Member,
+    ShardFacts,
+    follows,
+    is_in_sync,
+    is_parked,
+    runs_as,
+    waits_at_gate,
+)
+from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
+from valkey_operator.core.shard.steps import (
+    Follow,
+    Open,
+    Promote,
+    Reason,
+    ShardPlan,
+    Step,
+    SwapRecord,
+    Unfence,
+    Unpause,
+)
+from valkey_operator.core.shard.switchover import begin_switchover, continue_switchover
+from valkey_operator.valkey.boot import StartKind
+from valkey_operator.valkey.info import Role
+
+
+def plan_shard(facts: ShardFacts) -> ShardPlan:
+    """What to do next; the same facts give the same plan."""
+    if facts.replicas == 0 or not facts.members:
+        return ShardPlan()
+    if facts.record.primary is None:
+        return first_primary(facts)
+    primary = facts.member(facts.record.primary)
+    if primary is None:
+        return without_primary(facts)
+    if facts.record.operation is not None:
+        return continue_switchover(facts, facts.record.operation)
+    return _plan_around(facts, primary)
+
+
+def _plan_around(facts: ShardFacts, primary: Member) -> ShardPlan:
+    if waits_at_gate(primary.view):
+        return _start(facts, primary) or after_restart(facts, primary)
+    if runs_as(primary.view, Role.REPLICA):
+        return _promote(facts, primary) or after_restart(facts, primary)
+    if runs_as(primary.view, Role.PRIMARY):
+        return _converge(facts, primary)
+    return ShardPlan(waits_for=f"primary {primary.name}: {_describe(primary)}")
+
+
+def _start(facts: ShardFacts, primary: Member) -> ShardPlan | None:
+    """A primary at the gate that nobody can replace starts with what it has."""
+    if facts.record.promotable:
+        return None
+    return ShardPlan(
+        steps=(
+            Open(
+                node=primary.name,
+                kind=StartKind.WRITABLE_PRIMARY,
+                min_replicas_to_write=facts.min_replicas_to_write,
+            ),
+        )
+    )
+
+
+def _promote(facts: ShardFacts, primary: Member) -> ShardPlan | None:
+    """The recorded primary is still a replica: make it what it is, unless its data are not the ones that were meant."""
+    view, record = primary.view, facts.record
+    if view is None or view.replication_id is None:
+        return None
+    expected = record.replication_id or view.replication_id
+    least = (record.first_offset or 0) if record.replication_id else 0
+    if view.replication_id != expected or view.offset < least:
+        return None
+    promotion = Promote(node=primary.name, replication_id=expected, at_least_offset=least)
+    return ShardPlan(steps=(promotion, Unpause(node=primary.name)))
+
+
+def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
+    """The primary is one: everybody else follows it, and the record tells who could take over."""
+    orders = (*_lift_fence(facts, primary), *_followers(facts, primary))
+    upkeep = _upkeep(facts, primary)
+    if orders or upkeep:
+        return ShardPlan(steps=(*upkeep, *orders))
+    return begin_switchover(facts, primary) or ShardPlan(waits_for=_laggards(facts, primary))
+
+
+def _lift_fence(facts: ShardFacts, primary: Member) -> list[Step]:
+    if primary.view is None or not primary.view.fenced:
+        return []
+    return [Unfence(node=primary.name, min_replicas_to_write=facts.min_replicas_to_write)]
+
+
+def _followers(facts: ShardFacts, primary: Member) -> list[Step]:
+    steps: list[Step] = []
+    for member in facts.others(primary.name):
+        if primary.address is None:
+            continue
+        if waits_at_gate(member.view):
+            steps.append(Open(node=member.name, kind=StartKind.REPLICA, primary=primary.address))
+        elif _should_follow(member, primary):
+            steps.append(Follow(node=member.name, primary=primary.address))
+            if is_parked(member.view):
+                steps.append(Unpause(node=member.name))
+    return steps
+
+
+def _should_follow(member: Member, primary: Member) -> bool:
+    runs = runs_as(member.view, Role.PRIMARY) or runs_as(member.view, Role.REPLICA)
+    return runs and not follows(member.view, primary.address)
+
+
+def _upkeep(facts: ShardFacts, primary: Member) -> list[Step]:
+    """The record's list of replicas that could take over, and the history they share."""
+    record, view = facts.record, primary.view
+    promotable = _promotable(facts, primary)
+    same_history = view is None or record.replication_id == view.replication_id
+    if promotable == (record.promotable or []) and same_history:
+        return []
+    changed = msgspec.structs.replace(
+        record,
+        promotable=promotable or None,
+        replication_id=record.replication_id if view is None else view.replication_id,
+        first_offset=record.first_offset if same_history or view is None else view.offset,
+    )
+    message = f"{', '.join(promotable) or 'nobody'} could take over from {primary.name}"
+    return [SwapRecord(record=changed, reason=Reason.MEMBERS_CHANGED, message=message)]
+
+
+def _promotable(facts: ShardFacts, primary: Member) -> list[str]:
+    listed = set(facts.record.promotable or ())
+    return [
+        member.name
+        for member in facts.others(primary.name)
+        if member.wanted and _may_take_over(member, primary, listed=member.name in listed)
+    ]
+
+
+def _may_take_over(member: Member, primary: Member, *, listed: bool) -> bool:
+    """In sync; or listed before, and nothing was heard since that would speak against it."""
+    if is_in_sync(member.view, primary.address):
+        return True
+    return listed and (member.view is None or member.view.whole)
+
+
+def _laggards(facts: ShardFacts, primary: Member) -> str | None:
+    behind = [m.name for m in facts.others(primary.name) if m.wanted and not is_in_sync(m.view, primary.address)]
+    return f"{', '.join(behind)} to be in sync with {primary.name}" if behind else None
+
+
+def _describe(member: Member) -> str:
+    view = member.view
+    if view is None:
+        return "nothing was heard of it yet"
+    if view.health is None:
+        return f"its server is {view.process}"
+    return f"its server is {view.process}, {view.health}"

@@ -1,0 +1,100 @@
+"""What can be done to a shard, and what a plan is.
+
+Owns: the sorts of steps. Each can be repeated, and given up at any point. Refuses to know: when one is due.
+"""
+
+import enum
+from typing import TypeAlias
+
+import msgspec
+
+from valkey_operator.api.shard import ValkeyShardSpec
+from valkey_operator.valkey.boot import Address, StartKind
+
+
+class Reason(enum.StrEnum):
+    """Why the record changes; the word that events and conditions carry."""
+
+    NEWEST_COPY = "NewestCopyChosen"
+    PRIMARY_RESTARTED = "PrimaryRestarted"
+    ALL_RESTARTED = "AllRestarted"
+    PRIMARY_REMOVED = "PrimaryRemoved"
+    SWITCHOVER_BEGINS = "SwitchoverStarted"
+    SWITCHOVER_DONE = "SwitchoverDone"
+    SWITCHOVER_GIVEN_UP = "SwitchoverGivenUp"
+    MEMBERS_CHANGED = "MembersChanged"
+
+
+class SwapRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Write the record, over the very version that was seen."""
+
+    record: ValkeyShardSpec
+    reason: Reason
+    message: str
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True):
+    """Let the server at the gate start."""
+
+    node: str
+    kind: StartKind
+    primary: Address | None = None
+    min_replicas_to_write: int = 0
+
+
+class Follow(msgspec.Struct, frozen=True, kw_only=True):
+    """Become a replica."""
+
+    node: str
+    primary: Address
+
+
+class Promote(msgspec.Struct, frozen=True, kw_only=True):
+    """Become primary, if the data are those that were meant."""
+
+    node: str
+    replication_id: str
+    at_least_offset: int
+
+
+class Park(msgspec.Struct, frozen=True, kw_only=True):
+    """Become a replica of nobody."""
+
+    node: str
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """Let writing clients wait."""
+
+    node: str
+    milliseconds: int
+
+
+class Unpause(msgspec.Struct, frozen=True, kw_only=True):
+    """Let them go on."""
+
+    node: str
+
+
+class Unfence(msgspec.Struct, frozen=True, kw_only=True):
+    """Accept writes."""
+
+    node: str
+    min_replicas_to_write: int
+
+
+class LookAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """Ask a node for its state of this moment."""
+
+    node: str
+
+
+Order: TypeAlias = Open | Follow | Promote | Park | Pause | Unpause | Unfence
+Step: TypeAlias = SwapRecord | Order | LookAgain
+
+
+class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do next, in this order; after it everything is looked at again. `waits_for` is said to the user."""
+
+    steps: tuple[Step, ...] = ()
+    waits_for: str | None = None

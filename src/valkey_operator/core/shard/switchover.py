@@ -1,0 +1,133 @@
+"""A planned change of primary: pause, park the old one, wait until the target has all of it, record, promote.
+
+Owns: when one is wished for, to whom, and what its next step is. The operation is on record, so that whoever leads next
+goes on with it. Once the old primary is parked its offset is final; a target that has it has everything.
+Refuses to know: how others are repointed afterwards; that is the usual convergence (plan.py).
+"""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from valkey_operator.api.shard import ShardOperation, ValkeyShardSpec
+from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync, is_parked, is_unbroken, runs_as
+from valkey_operator.core.shard.steps import LookAgain, Park, Pause, Reason, ShardPlan, SwapRecord, Unpause
+from valkey_operator.valkey.info import Role
+
+SWITCHOVER = "Switchover"
+PAUSE_MILLISECONDS = 2000
+GIVE_UP_AFTER = timedelta(seconds=5)
+
+
+def begin_switchover(facts: ShardFacts, primary: Member) -> ShardPlan | None:
+    """Record the operation, if there is a wish for one and somebody to hand over to."""
+    why = wish(facts, primary)
+    if why is None:
+        return None
+    target = best_target(facts, primary)
+    if target is None:
+        return ShardPlan(waits_for=f"a replica in sync with {primary.name}, which shall hand over: {why}")
+    operation = ShardOperation(
+        type=SWITCHOVER,
+        source=primary.name,
+        target=target.name,
+        epoch=facts.record.epoch,
+        reason=why,
+        started_at=_timestamp(facts.now),
+    )
+    record = msgspec.structs.replace(facts.record, operation=operation)
+    message = f"{primary.name} hands over to {target.name}: {why}"
+    return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_BEGINS, message=message),))
+
+
+def wish(facts: ShardFacts, primary: Member) -> str | None:
+    """Why the primary should be another one."""
+    if not primary.wanted:
+        return "it is scaled in"
+    if primary.pod_leaving or (primary.view is not None and primary.view.leaving):
+        return "its pod is being stopped"
+    others = [member for member in facts.others(primary.name) if member.wanted]
+    if primary.stale and others and not any(member.stale for member in others):
+        return "its pod is to be replaced"
+    return None
+
+
+def best_target(facts: ShardFacts, primary: Member) -> Member | None:
+    """The replica in sync that is furthest, one that stays."""
+    fit = [
+        member
+        for member in facts.others(primary.name)
+        if member.wanted
+        and not member.pod_leaving
+        and member.view is not None
+        and not member.view.leaving
+        and is_in_sync(member.view, primary.address)
+    ]
+    return max(fit, key=lambda member: (member.view.offset if member.view else 0, -member.index), default=None)
+
+
+def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPlan:
+    """The next step of one that is on record."""
+    source, target = facts.member(operation.source), facts.member(operation.target)
+    if source is None or facts.record.primary != operation.source:
+        return _end(facts, "the primary is another one by now")
+    if runs_as(source.view, Role.PRIMARY):
+        return _before_parking(facts, source, target, operation)
+    if is_parked(source.view):
+        return _after_parking(facts, source, target, operation)
+    return _end(facts, f"{source.name} does not run any more")
+
+
+def _before_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
+    if target is None or not is_in_sync(target.view, source.address) or _is_late(facts, operation):
+        return _end(facts, f"{operation.target} is not in sync", Unpause(node=source.name))
+    return ShardPlan(steps=(Pause(node=source.name, milliseconds=PAUSE_MILLISECONDS), Park(node=source.name)))
+
+
+def _after_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
+    if target is not None and _has_everything(source, target):
+        return _hand_over(facts, source, target)
+    if target is None or not is_unbroken(target.view) or _is_late(facts, operation):
+        record = msgspec.structs.replace(_ended(facts), epoch=facts.record.epoch + 1)
+        message = f"{source.name} stays primary: {operation.target} did not get everything in time"
+        return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_GIVEN_UP, message=message),))
+    return ShardPlan(steps=(LookAgain(node=target.name),))
+
+
+def _has_everything(source: Member, target: Member) -> bool:
+    had, has = source.view, target.view
+    if had is None or has is None or not is_unbroken(has):
+        return False
+    return has.replication_id == had.replication_id and has.offset >= had.offset
+
+
+def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
+    heirs = [name for name in facts.record.promotable or () if name != target.name]
+    record = msgspec.structs.replace(
+        _ended(facts),
+        primary=target.name,
+        epoch=facts.record.epoch + 1,
+        promotable=heirs or None,
+        replication_id=source.view.replication_id if source.view else None,
+        first_offset=source.view.offset if source.view else None,
+    )
+    message = f"{target.name} is primary now; it has everything that {source.name} had"
+    return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_DONE, message=message),))
+
+
+def _end(facts: ShardFacts, why: str, *more: Unpause) -> ShardPlan:
+    swap = SwapRecord(record=_ended(facts), reason=Reason.SWITCHOVER_GIVEN_UP, message=f"The switchover ends: {why}")
+    return ShardPlan(steps=(swap, *more))
+
+
+def _ended(facts: ShardFacts) -> ValkeyShardSpec:
+    return msgspec.structs.replace(facts.record, operation=None)
+
+
+def _is_late(facts: ShardFacts, operation: ShardOperation) -> bool:
+    begun = operation.started_at
+    return begun is None or facts.now - datetime.fromisoformat(begun) > GIVE_UP_AFTER
+
+
+def _timestamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
