@@ -17,21 +17,22 @@ from valkey_operator.kube.indices import Index, Indices
 from valkey_operator.kube.objects import Key, KubeObject, ObjectMeta, parse_version
 
 T = TypeVar("T", bound=KubeObject)
+V = TypeVar("V")
 
 
-class Change(msgspec.Struct, Generic[T], frozen=True):
+class Change(msgspec.Struct, Generic[V], frozen=True):
     """An object before and after; `old` None: it is new, `new` None: it is gone.
 
     `initial` says that nothing happened: it was there when the cache was filled or the subscriber came.
     """
 
     key: Key
-    old: T | None
-    new: T | None
+    old: V | None
+    new: V | None
     initial: bool = False
 
 
-Subscriber = Callable[[Change[T]], None]
+Subscriber = Callable[[Change[V]], None]
 
 
 class Store(Generic[T]):

@@ -1,6 +1,6 @@
 """The life of an operator process: fill caches, wait for the lease, work, stop.
 
-Owns: the order of these, and the way from a change in a cache to a key in a queue.
+Owns: the order of these, and the way from a change in a cache or report to a key in a queue.
 Refuses to know: which kinds there are; it is handed a list of `ControllerSpec`.
 """
 
@@ -8,13 +8,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
 from valkey_operator.kube.caches import Caches
-from valkey_operator.kube.objects import Key, KubeObject
-from valkey_operator.kube.store import Change, Store
+from valkey_operator.kube.objects import Key
+from valkey_operator.kube.store import Change, Subscriber
 from valkey_operator.runtime.controller import GRACE_S, Controller, Reconcile
 from valkey_operator.runtime.health import Readiness
 from valkey_operator.runtime.leader import Leadership
@@ -23,7 +23,7 @@ from valkey_operator.runtime.queue import Lane, WorkQueue
 
 log = structlog.get_logger(__name__)
 
-T = TypeVar("T", bound=KubeObject)
+T = TypeVar("T")
 Keys = Callable[[Change[T]], Iterable[Key]]
 
 
@@ -52,11 +52,19 @@ def usual_lane(change: Change[Any]) -> Lane:
     return Lane.RESYNC if change.initial else Lane.EDIT
 
 
+class Observable(Protocol[T]):
+    """What tells of changes: a cache of objects, or the reports of the agents."""
+
+    def subscribe(self, subscriber: Subscriber[T], /) -> Callable[[], None]:
+        """Tell what is there and then every change; returns how to end it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Source(Generic[T]):
-    """A cache whose changes bring keys into a controller's queue."""
+    """Something whose changes bring keys into a controller's queue."""
 
-    store: Store[T]
+    store: Observable[T]
     keys: Keys[T] = own_key
     lane: Callable[[Change[T]], Lane] = usual_lane
 
@@ -82,6 +90,7 @@ class Manager:
     metrics: EngineMetrics
     random: Random
     stop: asyncio.Event
+    before_term: Callable[[], None] = lambda: None
     _working: bool = field(default=False, init=False)
 
     async def fill_caches(self, readiness: Readiness) -> None:
@@ -101,6 +110,7 @@ class Manager:
 
     async def _work(self, term: int) -> None:
         self._working = True
+        self.before_term()
         try:
             async with asyncio.TaskGroup() as group:
                 for spec in self.controllers:
