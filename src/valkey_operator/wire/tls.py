@@ -80,12 +80,12 @@ class Reloading:
     def __init__(self, files: TlsFiles, purpose: ssl.Purpose) -> None:
         self._files = files
         self._purpose = purpose
-        self._stamp = _stamp(files)
+        self._stamp = stamp_of(files)
         self._context = make_context(files, purpose)
 
     def context(self) -> ssl.SSLContext:
         """The context for the next connection; a half-written change keeps the former one until it is whole."""
-        stamp = _stamp(self._files)
+        stamp = stamp_of(self._files)
         if stamp != self._stamp:
             try:
                 self._context, self._stamp = make_context(self._files, self._purpose), stamp
@@ -94,7 +94,8 @@ class Reloading:
         return self._context
 
 
-def _stamp(files: TlsFiles) -> tuple[tuple[int, int], ...]:
+def stamp_of(files: TlsFiles) -> tuple[tuple[int, int], ...]:
+    """Another one whenever a file was replaced or written to."""
     found = []
     for path in (files.certificate, files.key, files.roots):
         try:

@@ -1,0 +1,166 @@
+"""Asking agents and giving them orders.
+
+Owns: one call, its deadline, its typed failure, and that an order is given only in the term it belongs to.
+Refuses to know: what to order, and when (core); whether it is obeyed is for the agent to say.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import grpc
+import msgspec
+
+from valkey_operator.controllers.agents.channels import Channels, Target
+from valkey_operator.controllers.agents.messages import Outcome, order_message, outcome_of, view_of
+from valkey_operator.controllers.agents.reports import Reports
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.kube.objects import Key
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.runtime.outcome import TransientError
+from valkey_operator.wire.agent_client import AgentClient
+from valkey_operator.wire.tls import TlsFilesError
+
+REPORT_WITHIN_S = 1.0
+ORDER_WITHIN_S = 3.0
+MOST_PULLS = 64
+_MOST_DETAIL = 200
+_Answer = TypeVar("_Answer")
+
+
+class AgentUnreachableError(TransientError):
+    """The agent did not answer, or is not the one that was meant. An order may have been carried out or not."""
+
+
+class OrderResult(msgspec.Struct, frozen=True):
+    """What an agent answered to an order; `view` is the state afterwards, `settings` what Configure read back."""
+
+    outcome: Outcome
+    detail: str
+    view: NodeView
+    settings: Mapping[str, str]
+
+    @property
+    def obeyed(self) -> bool:
+        """Whether it was carried out."""
+        return self.outcome is Outcome.OBEYED
+
+
+class Agents:
+    """All agents; `check_term` raises unless we lead in that term at this very moment."""
+
+    def __init__(self, reports: Reports, channels: Channels, check_term: Callable[[int], None]) -> None:
+        self._reports = reports
+        self._channels = channels
+        self._check_term = check_term
+
+    def in_term(self, term: int) -> "AgentsInTerm":
+        """The agents for the work of one term."""
+        return AgentsInTerm(self, term)
+
+    async def report(self, target: Target, *, timeout_s: float = REPORT_WITHIN_S) -> NodeView:
+        """The node's state at this moment, asked of its server; raises `AgentUnreachableError`."""
+        view = self._heard(target, await self._call(target, lambda client: client.report(timeout_s=timeout_s)))
+        if view.pod_uid != target.pod_uid:
+            raise AgentUnreachableError(
+                f"The agent of {target.key} at {target.address} is that of pod {view.pod_uid!r}, "
+                f"and {target.pod_uid!r} is meant."
+            )
+        return view
+
+    async def order(
+        self,
+        target: Target,
+        name: str,
+        *,
+        term: int,
+        epoch: int,
+        timeout_s: float = ORDER_WITHIN_S,
+        **fields: Any,  # noqa: ANN401 - of agent.proto, or Address and StartKind
+    ) -> OrderResult:
+        """Give an order by its name in agent.proto; raises `AgentUnreachableError`, and `NotLeaderError` before it.
+
+        A refusal is no exception but an outcome.
+        """
+        order = pb.Order(term=term, epoch=epoch, pod_uid=target.pod_uid)
+        request = order_message(name, order, fields)
+
+        def give(client: AgentClient) -> Awaitable[pb.Result]:
+            self._check_term(term)
+            return client.order(name, request, timeout_s=timeout_s)
+
+        result = await self._call(target, give)
+        view = self._heard(target, result.report)
+        return OrderResult(outcome_of(result), result.detail, view, dict(result.settings))
+
+    async def pull(
+        self, targets: Iterable[Target], *, timeout_s: float = REPORT_WITHIN_S
+    ) -> dict[Key, NodeView | AgentUnreachableError]:
+        """The states of many at this moment; one that does not answer is an error in its place."""
+        slots = asyncio.Semaphore(MOST_PULLS)
+
+        async def pull_one(target: Target) -> tuple[Key, NodeView | AgentUnreachableError]:
+            async with slots:
+                try:
+                    return target.key, await self.report(target, timeout_s=timeout_s)
+                except AgentUnreachableError as error:
+                    return target.key, error
+
+        return dict(await asyncio.gather(*(pull_one(target) for target in targets)))
+
+    async def hang_up(self, pod_uid: str) -> None:
+        """The pod is gone."""
+        await self._channels.retire(pod_uid)
+
+    async def _call(self, target: Target, say: Callable[[AgentClient], Awaitable[_Answer]]) -> _Answer:
+        try:
+            async with self._channels.to(target) as client:
+                return await say(client)
+        except grpc.aio.AioRpcError as error:
+            # The connection may be one to a machine that is gone, on which every call would wait in vain.
+            await self._channels.retire(target.pod_uid)
+            reason = f"{error.code().name}: {(error.details() or 'no details')[:_MOST_DETAIL]}"
+            raise _unreachable(target, " ".join(reason.split())) from error
+        except TlsFilesError as error:
+            raise _unreachable(target, str(error)) from error
+
+    def _heard(self, target: Target, report: pb.NodeReport) -> NodeView:
+        view = view_of(report)
+        if view.pod_uid:
+            self._reports.put(target.key, view)
+        return view
+
+
+def _unreachable(target: Target, reason: str) -> AgentUnreachableError:
+    return AgentUnreachableError(f"The agent of {target.key} at {target.address} does not answer ({reason}).")
+
+
+@dataclass(frozen=True)
+class AgentsInTerm:
+    """The agents for the work of one term: no order is given once that is over."""
+
+    agents: Agents
+    term: int
+
+    async def report(self, target: Target, *, timeout_s: float = REPORT_WITHIN_S) -> NodeView:
+        """See `Agents.report`."""
+        return await self.agents.report(target, timeout_s=timeout_s)
+
+    async def order(
+        self,
+        target: Target,
+        name: str,
+        *,
+        epoch: int,
+        timeout_s: float = ORDER_WITHIN_S,
+        **fields: Any,  # noqa: ANN401 - see Agents.order
+    ) -> OrderResult:
+        """See `Agents.order`."""
+        return await self.agents.order(target, name, term=self.term, epoch=epoch, timeout_s=timeout_s, **fields)
+
+    async def pull(
+        self, targets: Iterable[Target], *, timeout_s: float = REPORT_WITHIN_S
+    ) -> dict[Key, NodeView | AgentUnreachableError]:
+        """See `Agents.pull`."""
+        return await self.agents.pull(targets, timeout_s=timeout_s)
