@@ -129,6 +129,13 @@ def _subject(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
 
 
+def check_pair(pair: KeyPair) -> None:
+    """Raise ValueError or TypeError unless both can be read and belong together."""
+    certificate = x509.load_pem_x509_certificate(pair.certificate)
+    if certificate.public_key() != _private(pair.key).public_key():
+        raise ValueError("the certificate is not that of the key")
+
+
 def _private(key: bytes) -> ec.EllipticCurvePrivateKey:
     loaded = serialization.load_pem_private_key(key, password=None)
     if not isinstance(loaded, ec.EllipticCurvePrivateKey):

@@ -1,9 +1,9 @@
 """When a certificate is renewed, and what is trusted while an authority is replaced.
 
-Owns: the renewal time of a certificate, and the order old, both, new of a bundle. Refuses to know: who writes it where.
+Owns: the renewal time of a certificate, and what a bundle contains. Refuses to know: which root signs (roots.py), and
+who writes it where.
 
-A bundle trusts the former root until the last leaf it signed has run out or been replaced: everybody trusts the new
-root before anybody shows a leaf of it, so that no connection fails on the way.
+A bundle trusts the former root until the last leaf it signed has run out or been replaced.
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,16 @@ def renewal_time(certificate: bytes) -> datetime:
     parsed = x509.load_pem_x509_certificate(certificate)
     begun, ends = parsed.not_valid_before_utc, parsed.not_valid_after_utc
     return begun + (ends - begun) * RENEW_AFTER
+
+
+def names_in(certificate: bytes) -> list[str]:
+    """The URIs in a certificate (PEM)."""
+    parsed = x509.load_pem_x509_certificate(certificate)
+    try:
+        names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return names.get_values_for_type(x509.UniformResourceIdentifier)
 
 
 def is_signed_by(leaf: bytes, root: bytes) -> bool:
