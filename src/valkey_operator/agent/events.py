@@ -8,7 +8,6 @@ silence must mean something.
 """
 
 import asyncio
-import contextlib
 import http
 import random
 from collections.abc import Awaitable, Callable
@@ -74,9 +73,9 @@ class Events:
         """Send each new report, and a digest every so often; for ever."""
         while True:
             await self._deliver()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(DIGEST_EVERY_S * self._chance.uniform(0.8, 1.2)):
-                    await self._node.wait_for_another(self._delivery.acked_seq)
+            acked = self._delivery.acked_seq
+            within_s = DIGEST_EVERY_S * self._chance.uniform(0.8, 1.2)
+            await self._node.wait_for(lambda report: report.seq != acked, within_s=within_s)  # noqa: B023 - awaited here
 
     async def _deliver(self) -> None:
         """Try until the newest report is acknowledged; a report that changes meanwhile is the one to send."""

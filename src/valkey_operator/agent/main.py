@@ -11,7 +11,7 @@ import signal
 import socket
 import ssl
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 
 import structlog
@@ -20,10 +20,12 @@ from valkey_operator.agent.events import Events
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.probes import probe_pages
+from valkey_operator.agent.record import RecordReader
 from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.rpc import AgentService, make_grpc_server
 from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
+from valkey_operator.agent.starter import Starter, StartRules
 from valkey_operator.agent.watch import ProcessTable, listens_at
 from valkey_operator.wire.http_client import Peer
 from valkey_operator.wire.identity import operator_identity
@@ -49,7 +51,9 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
         ) as port:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
             events = Events(node, _addresses(settings.operators), Peer(operator, tls), random.Random())  # noqa: S311
-            await _run_until(stop, node, events)
+            await _run_until(
+                stop, [node.watch_process(), node.watch_server(), events.send_all(), *_starts(settings, node)]
+            )
             await server.stop(STOP_WITHIN_S)
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
@@ -57,12 +61,26 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
     log.info("agent stopped")
 
 
-async def _run_until(stop: asyncio.Event, node: Node, events: Events) -> None:
+async def _run_until(stop: asyncio.Event, works: list[Coroutine[None, None, None]]) -> None:
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(work) for work in (node.watch_process(), node.watch_server(), events.send_all())]
+        tasks = [group.create_task(work) for work in works]
         await stop.wait()
         for task in tasks:
             task.cancel()
+
+
+def _starts(settings: AgentSettings, node: Node) -> list[Coroutine[None, None, None]]:
+    """Starts by the record, where there is one to read."""
+    if settings.record is None:
+        return []
+    rules = StartRules(
+        node=settings.node,
+        primary_domain=settings.primary_domain,
+        port=settings.port,
+        min_replicas_to_write=settings.min_replicas_to_write,
+        primary_wait_s=settings.primary_wait_s,
+    )
+    return [Starter(node, RecordReader(settings.record).read, rules, chance=random.Random()).run()]  # noqa: S311
 
 
 def _make_node(settings: AgentSettings, version: str) -> Node:

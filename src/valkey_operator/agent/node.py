@@ -5,6 +5,7 @@ Owns: how often is looked, and what follows from what is seen. Refuses to know: 
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -50,6 +51,8 @@ class Node:
         self.report = msgspec.structs.replace(first, facts=Facts(promise=self._read_promise()))
         self._changed = asyncio.Condition()
         self._ask_now = asyncio.Event()
+        # Whoever changes what the server is takes it: an order, or a start by the record.
+        self.turn = asyncio.Lock()
 
     async def watch_process(self) -> None:
         """Look at the process for ever. Apart from asking the server: one that hangs must not delay its own death."""
@@ -99,11 +102,13 @@ class Node:
             write_private(self._promise_file, render_promise(promise))
             self._update(promise=promise)
 
-    async def wait_for_another(self, seq: int) -> Report:
-        """Wait until the report's number is another one."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self.report.seq != seq)
-        return self.report
+    async def wait_for(self, holds: Callable[[Report], bool], *, within_s: float | None = None) -> bool:
+        """Wait until the report is such; whether it is."""
+        try:
+            async with asyncio.timeout(within_s), self._changed:
+                return await self._changed.wait_for(lambda: holds(self.report))
+        except TimeoutError:
+            return False
 
     def _look_at_process(self) -> bool:
         """Look once; whether anything changed."""

@@ -39,7 +39,6 @@ class AgentService:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._turn = asyncio.Lock()
         self.orders: dict[str, Callable[[Any], Awaitable[Settings | None]]] = {
             "Open": self._open,
             "Follow": self._follow,
@@ -58,7 +57,7 @@ class AgentService:
 
     async def obey(self, name: str, request: Any) -> pb.Result:  # noqa: ANN401 - one of the order messages
         """Check an order, carry it out, and say how it went."""
-        async with self._turn:
+        async with self._node.turn:
             try:
                 self._accept(request.order)
                 settings = await self.orders[name](request)

@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 
 _MOST_PORT = 65535
+_MOST_NUMBER = 3600
+_FRACTIONS = {"--primary-wait"}
 _PREFIX = "VALKEY_AGENT_"
 # Flag, its default (None: it must be set), its help.
 _FLAGS = (
@@ -27,11 +29,26 @@ _FLAGS = (
     ("--port", "6379", "port of the server"),
     ("--grpc-address", "[::]:9443", "where orders are taken"),
     ("--probe-address", ":9080", "where /livez, /readyz and /healthz are served"),
+    ("--shard", "", "name of the ValkeyShard that decides about a start; none: only the operator does"),
+    ("--api-server", "", "host:port of the API server; else $KUBERNETES_SERVICE_HOST and _PORT"),
+    ("--token-dir", "/var/run/secrets/valkey-operator", "folder with token and ca.crt for the API server"),
+    ("--cluster-domain", "", "such as cluster.local; none: the pod's search domains are tried"),
+    ("--min-replicas-to-write", "0", "replicas without which a primary that the record opens refuses writes"),
+    ("--primary-wait", "5", "longest wait of a replica's start for its primary's port, in seconds"),
 )
 
 
 class AgentSettingsError(Exception):
     """A setting is wrong or missing; one sentence says which, and what to do."""
+
+
+class RecordPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the shard's record is, and with which files (token, ca.crt) it is asked for."""
+
+    api_server: str
+    namespace: str
+    shard: str
+    token_dir: Path
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +69,10 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     grpc_address: str
     probe_host: str | None
     probe_port: int
+    record: RecordPlace | None
+    primary_domain: str
+    min_replicas_to_write: int
+    primary_wait_s: float
     log_level: str
 
 
@@ -83,6 +104,10 @@ def agent_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Ag
         grpc_address=text["--grpc-address"],
         probe_host=probe_host,
         probe_port=probe_port,
+        record=_record(text, environ),
+        primary_domain=_primary_domain(text["--namespace"], text["--cluster-domain"]),
+        min_replicas_to_write=int(_number("--min-replicas-to-write", text["--min-replicas-to-write"])),
+        primary_wait_s=_number("--primary-wait", text["--primary-wait"]),
         log_level=chosen.log_level,
     )
 
@@ -106,6 +131,37 @@ def _operators(text: str) -> tuple[str, ...]:
         if host is None:
             raise AgentSettingsError(f"--operator is {address!r}, which has no host; write HOST:PORT.")
     return addresses
+
+
+def _record(text: Mapping[str, str], environ: Mapping[str, str]) -> RecordPlace | None:
+    if not text["--shard"]:
+        return None
+    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    api_server = text["--api-server"] or (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" if host else "")
+    if not api_server:
+        raise AgentSettingsError("--shard is set and --api-server is not; give it, or run in a pod.")
+    _address("--api-server", api_server)
+    return RecordPlace(
+        api_server=api_server,
+        namespace=text["--namespace"],
+        shard=text["--shard"],
+        token_dir=Path(text["--token-dir"]),
+    )
+
+
+def _primary_domain(namespace: str, cluster_domain: str) -> str:
+    """What follows a node's name; with a dot at its end nothing is searched."""
+    return f"{namespace}.svc.{cluster_domain.rstrip('.')}." if cluster_domain else f"{namespace}.svc"
+
+
+def _number(flag: str, text: str) -> float:
+    try:
+        number = float(text) if flag in _FRACTIONS else int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _MOST_NUMBER:
+        raise AgentSettingsError(f"{flag} is {text!r}; write a number from 0 to {_MOST_NUMBER}.")
+    return number
 
 
 def _address(flag: str, text: str) -> tuple[str | None, int]:

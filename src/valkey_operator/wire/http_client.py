@@ -1,6 +1,9 @@
-"""One HTTP/1.1 POST over mutual TLS, for a program that has no room for an HTTP library.
+"""Single HTTP/1.1 requests over TLS, for a program that has no room for an HTTP library.
 
-Owns: the exchange, and that the answer comes from whom it should. Refuses to know: what is posted.
+Owns: the exchange, and that the answer comes from whom it should. Refuses to know: what is posted or read.
+
+A POST goes to one of our own programs: both sides show a certificate, and the peer's identity is checked. A GET goes to
+an API server: it is known by its host name, and we are by a token.
 """
 
 import asyncio
@@ -13,6 +16,7 @@ from valkey_operator.wire.tls import Reloading, peer_uris
 
 MOST_BODY_BYTES = 1 << 16
 _STATUS_LINE = 3
+Response = tuple[int, bytes]
 
 
 class HttpError(Exception):
@@ -26,30 +30,40 @@ class Peer(msgspec.Struct, frozen=True):
     tls: Reloading
 
 
-async def post(address: str, path: str, body: bytes, peer: Peer) -> tuple[int, bytes]:
+async def post(address: str, path: str, body: bytes, peer: Peer) -> Response:
     """Post `body` to host:port; the status and body of the answer. The caller sets the deadline."""
+    headers = {"Content-Type": "application/x-protobuf", "Content-Length": str(len(body))}
+    request = _head("POST", path, address, headers) + body
+    return await _exchange(address, request, peer.tls.context(), peer.identity)
+
+
+async def get(address: str, path: str, *, token: str, context: ssl.SSLContext) -> Response:
+    """Get a page of host:port as who `token` says; `context` checks the host's name. The caller sets the deadline."""
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json", "Accept-Encoding": "identity"}
+    return await _exchange(address, _head("GET", path, address, headers), context, None)
+
+
+async def _exchange(address: str, request: bytes, context: ssl.SSLContext, expected: Identity | None) -> Response:
     host, _, port = address.rpartition(":")
     try:
-        reader, writer = await asyncio.open_connection(
-            host.strip("[]"), int(port), ssl=peer.tls.context(), limit=MOST_BODY_BYTES
-        )
+        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context, limit=MOST_BODY_BYTES)
     except ValueError as error:
         raise HttpError(f"{address!r} is no address: {error}") from error
     try:
-        _check_name(writer, peer.identity)
-        writer.write(_request(address, path, body))
+        if expected is not None:
+            _check_name(writer, expected)
+        writer.write(request)
         await writer.drain()
-        return await _read_response(reader)
+        return await read_response(reader)
     finally:
         writer.transport.abort()
 
 
-def _request(address: str, path: str, body: bytes) -> bytes:
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/x-protobuf\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    )
-    return head.encode() + body
+def _head(method: str, path: str, address: str, headers: dict[str, str]) -> bytes:
+    lines = [f"{name}: {value}" for name, value in {"Host": address, **headers, "Connection": "close"}.items()]
+    if any(mark in line for line in (path, *lines) for mark in "\r\n"):
+        raise HttpError("a line break would begin another header")
+    return "\r\n".join((f"{method} {path} HTTP/1.1", *lines, "", "")).encode()
 
 
 def _check_name(writer: asyncio.StreamWriter, expected: Identity) -> None:
@@ -59,16 +73,30 @@ def _check_name(writer: asyncio.StreamWriter, expected: Identity) -> None:
         raise HttpError(f"the peer is {uris}, and {expected.uri} is expected")
 
 
-async def _read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+async def read_response(reader: asyncio.StreamReader) -> Response:
+    """The status and body of the one answer on a connection; raises HttpError for what is cut, malformed or long."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         words = head[0].split(" ", 2)
         if len(words) < _STATUS_LINE - 1 or not words[0].startswith("HTTP/1."):
             raise HttpError(f"{head[0]!r} is no HTTP status line")
-        lengths = [line.partition(":")[2] for line in head if line.lower().startswith("content-length:")]
-        size = int(lengths[0]) if lengths else 0
-        if not 0 <= size <= MOST_BODY_BYTES:
-            raise HttpError(f"an answer of {size} bytes is too long")
-        return int(words[1]), await reader.readexactly(size)
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+        if headers.get("transfer-encoding", "identity").lower() == "chunked":
+            return int(words[1]), await _read_chunks(reader)
+        return int(words[1]), await reader.readexactly(_checked(int(headers.get("content-length", "0"))))
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
         raise HttpError(f"the answer is cut or malformed: {error}") from error
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+        body += await reader.readexactly(_checked(size, already=len(body)))
+        await reader.readuntil(b"\r\n")
+    return body
+
+
+def _checked(size: int, *, already: int = 0) -> int:
+    if size < 0 or already + size > MOST_BODY_BYTES:
+        raise HttpError(f"an answer of {already + size} bytes is too long")
+    return size

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
+from valkey_operator.agent.settings import AgentSettings, AgentSettingsError, RecordPlace
 from valkey_operator.cli.settings import parse_settings
 
 NEEDED = {
@@ -15,6 +15,7 @@ NEEDED = {
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     for name, value in NEEDED.items():
         monkeypatch.setenv(name, value)
 
@@ -38,9 +39,41 @@ def test_a_flag_wins_over_the_environment() -> None:
     assert settings_of("--operator", "a:1,[::1]:2").operators == ("a:1", "[::1]:2")
 
 
+def test_without_a_shard_no_record_is_read() -> None:
+    settings = settings_of()
+    assert (settings.record, settings.min_replicas_to_write, settings.primary_wait_s) == (None, 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("environment", "flags", "api_server"),
+    [
+        ({"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}, [], "10.96.0.1:443"),
+        ({"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}, [], "[fd00::1]:443"),
+        ({"KUBERNETES_SERVICE_HOST": "10.96.0.1"}, ["--api-server", "api:6443"], "api:6443"),
+    ],
+)
+def test_the_record_of_a_shard_is_read_from_the_api_server_of_the_pod(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], flags: list[str], api_server: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert settings_of("--shard", "cart", *flags).record == RecordPlace(
+        api_server=api_server, namespace="shop", shard="cart", token_dir=Path("/var/run/secrets/valkey-operator")
+    )
+
+
+def test_the_primary_is_found_by_its_service_in_the_domain_of_the_cluster() -> None:
+    assert settings_of().primary_domain == "shop.svc"
+    assert settings_of("--cluster-domain", "cluster.local").primary_domain == "shop.svc.cluster.local."
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
+        (["--shard", "cart"], "--shard is set and --api-server is not; give it, or run in a pod."),
+        (["--shard", "cart", "--api-server", "api"], "--api-server is 'api', which is no address; write HOST:PORT."),
+        (["--min-replicas-to-write", "1.5"], "--min-replicas-to-write is '1.5'; write a number from 0 to 3600."),
+        (["--primary-wait", "-1"], "--primary-wait is '-1'; write a number from 0 to 3600."),
         (["--node", ""], "--node is not set; give it, or set VALKEY_AGENT_NODE."),
         (["--port", "65536"], "--port has port '65536'; write a number up to 65535."),
         (["--probe-address", "9080"], "--probe-address is '9080', which is no address; write HOST:PORT."),

@@ -1,0 +1,87 @@
+"""The shard's record, read from the API server as it is at this moment.
+
+Owns: the request, who we say we are, and the part of the record that is read.
+Refuses to know: what follows from it (start.py), and when it is read (starter.py). Nothing is cached.
+"""
+
+import asyncio
+import http
+import ssl
+
+import msgspec
+
+from valkey_operator.agent.settings import RecordPlace
+from valkey_operator.wire.http_client import HttpError, get
+
+ATTEMPT_WITHIN_S = 2.0
+
+
+class RecordError(Exception):
+    """The record could not be read; one sentence."""
+
+
+class RecordedOperation(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation under way, and the primary at its beginning."""
+
+    type: str
+    source: str | None = None
+
+
+class PendingChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of primary that was announced."""
+
+    epoch: int
+
+
+class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the spec of a ValkeyShard says about a start."""
+
+    epoch: int
+    primary: str | None = None
+    promotable: tuple[str, ...] = ()
+    pending: PendingChange | None = None
+    operation: RecordedOperation | None = None
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A record, and when it was asked for, by the loop's clock: it may have changed any time since."""
+
+    record: ShardRecord
+    asked_at: float
+
+
+class _Shard(msgspec.Struct, frozen=True):
+    spec: ShardRecord
+
+
+class RecordReader:
+    """Reads one shard's record, as often as it is told to."""
+
+    def __init__(self, place: RecordPlace) -> None:
+        self._place = place
+        self._path = f"/apis/valkey.io/v1alpha1/namespaces/{place.namespace}/valkeyshards/{place.shard}"
+
+    async def read(self) -> Known:
+        """Ask once; raises RecordError."""
+        asked_at = asyncio.get_running_loop().time()
+        try:
+            # Both files are replaced while we run: kubelet renews the token, the cluster its authorities.
+            token = (self._place.token_dir / "token").read_text().strip()
+            context = ssl.create_default_context(cafile=self._place.token_dir / "ca.crt")
+            async with asyncio.timeout(ATTEMPT_WITHIN_S):
+                status, body = await get(self._place.api_server, self._path, token=token, context=context)
+        except TimeoutError:
+            raise RecordError(f"{self._place.api_server} gave no answer within {ATTEMPT_WITHIN_S} s") from None
+        except (HttpError, OSError, UnicodeDecodeError) as error:
+            raise RecordError(f"{self._place.api_server}: {type(error).__name__}: {error}") from error
+        return Known(parse_record(status, body), asked_at)
+
+
+def parse_record(status: int, body: bytes) -> ShardRecord:
+    """The record in an answer of the API server; raises RecordError."""
+    if status != http.HTTPStatus.OK:
+        raise RecordError(f"the API server answers {status}: {body[:200].decode(errors='replace')}")
+    try:
+        return msgspec.json.decode(body, type=_Shard).spec
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"the API server's answer is no ValkeyShard: {error}") from error

@@ -1,0 +1,54 @@
+"""The agent of one pod of gated.py, in the process of the test."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.support.agents import POD_UID
+from tests.valkey.gated import Pod
+from valkey_operator.agent.node import Node, Places
+from valkey_operator.agent.report import Facts, Report
+from valkey_operator.agent.rpc import AgentService
+from valkey_operator.agent.server import ServerConnection
+from valkey_operator.agent.watch import ProcessTable, listens_at
+from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+
+ORDER = pb.Order(term=1, epoch=1, pod_uid=POD_UID)
+
+
+class Agent:
+    """The service of one pod, and shorthand for its orders."""
+
+    def __init__(self, made: Pod, password_file: Path | None = None) -> None:
+        data = made.folder / "data"
+        self.node = Node(
+            Places(gate=made.gate_folder, data=data, port=made.port, password_file=password_file),
+            made.gate,
+            ProcessTable(made.boot_conf, partial(listens_at, made.gate.socket)),
+            connection=ServerConnection(made.gate.socket, made.gate.password),
+            first=Report(pod_uid=POD_UID, boot_id="boot", agent_version="test", seq=1, facts=Facts()),
+        )
+        self.service = AgentService(self.node)
+
+    async def obey(self, name: str, request: Any) -> pb.Result:
+        result = await self.service.obey(name, request)
+        assert result.outcome == pb.OUTCOME_OBEYED, result
+        return result
+
+    async def wait_for(self, what: str, holds: Callable[[pb.NodeReport], bool]) -> pb.NodeReport:
+        report = await self.service.report(pb.ReportRequest())
+        try:
+            async with asyncio.timeout(20):
+                while not holds(report):
+                    await asyncio.sleep(0.01)
+                    report = await self.service.report(pb.ReportRequest())
+        except TimeoutError:
+            raise AssertionError(f"not within 20 s: {what}; {report}") from None
+        return report
+
+    async def open(self, kind: pb.StartKind) -> pb.NodeReport:
+        await self.wait_for("it waits", lambda report: report.process == pb.PROCESS_STATE_WAITING)
+        await self.obey("Open", pb.OpenRequest(order=ORDER, kind=kind))
+        return await self.wait_for("it answers", lambda report: report.health == pb.HEALTH_ANSWERS)
