@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import valkey
 
 from tests.support.ports import free_port
 from tests.valkey.gated import WRITABLE, Pod, pod
@@ -120,4 +121,26 @@ def test_a_primary_that_others_could_replace_waits_for_the_operator(version: str
             assert agent.reads == reads, "the record was read although the server runs"
 
     with pod(version, tmp_path) as made:
+        asyncio.run(run(made))
+
+
+def test_a_password_file_ends_in_one_line_break_that_is_not_part_of_it(version: str, tmp_path: Path) -> None:
+    password_file = tmp_path / "password"
+
+    async def run(made: Pod) -> None:
+        agent = Recorded(made, ShardRecord(epoch=3, primary="cart-0"), password_file=password_file)
+        async with agent.working():
+            for text, password in (("secret\n", "secret"), ("other\n\n", "other\n"), ("plain", "plain")):
+                password_file.write_text(text)
+                server = made.start_server()
+                await agent.wait_for_health()
+                with made.client("default", password) as client:
+                    assert client.ping()
+                with made.client("default", "wrong") as client, pytest.raises(valkey.AuthenticationError):
+                    client.ping()
+                server.kill()
+                await agent.wait_for("it is gone", lambda report: report.process == pb.PROCESS_STATE_GONE)
+                server.wait(timeout=10)
+
+    with pod(version, tmp_path / "pod") as made:
         asyncio.run(run(made))

@@ -146,4 +146,6 @@ class Node:
         return Promise()
 
     def _read_password(self) -> str | None:
-        return None if self._places.password_file is None else self._places.password_file.read_text()
+        """The password of this moment. A Secret made of a text file ends in a line break that nobody types."""
+        file = self._places.password_file
+        return None if file is None else file.read_text().removesuffix("\n")
