@@ -72,6 +72,12 @@ class Candidate:
         return tenure if tenure is not None and self._clock() < tenure.valid_until else None
 
     @property
+    def other_holder(self) -> str | None:
+        """Who else holds the lease, as last seen."""
+        seen = self._seen
+        return seen.holder if seen is not None and seen.holder not in {"", self._identity} else None
+
+    @property
     def free_in_s(self) -> float:
         """How long until the lease, as last seen, may be taken; the right moment for an attempt, if it is soon."""
         if self._seen is None or self._seen.holder in {"", self._identity}:

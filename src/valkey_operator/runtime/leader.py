@@ -19,6 +19,7 @@ import structlog
 
 from valkey_operator.kube.errors import ApiError
 from valkey_operator.runtime.election import Candidate, Timing
+from valkey_operator.runtime.holder import address_in
 from valkey_operator.runtime.metrics import EngineMetrics
 from valkey_operator.runtime.outcome import NotLeaderError
 
@@ -50,6 +51,12 @@ class Leadership:
         """The term we lead in now."""
         tenure = self._candidate.tenure
         return tenure.term if tenure is not None else None
+
+    @property
+    def other_leader(self) -> str | None:
+        """Where another process that leads can be reached, if it says so in the lease."""
+        holder = self._candidate.other_holder
+        return address_in(holder) if holder is not None else None
 
     def check(self, term: int) -> None:
         """Raise `NotLeaderError` unless we lead in `term` at this very moment."""

@@ -66,6 +66,9 @@ class EngineMetrics:
         self.term = Gauge(
             "valkey_operator_leader_term", "Term of leadership while this process leads, else 0.", registry=registry
         )
+        self.reports = Counter(
+            "valkey_operator_reports", "Reports of agents, by the status of the answer.", ["code"], registry=registry
+        )
         self.dropped_events = Counter(
             "valkey_operator_dropped_events", "Events that were not sent.", ["reason"], registry=registry
         )

@@ -47,6 +47,8 @@ async def _exchange(address: str, request: bytes, context: ssl.SSLContext, expec
     host, _, port = address.rpartition(":")
     try:
         reader, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context, limit=MOST_BODY_BYTES)
+    except ssl.SSLError:  # a refused certificate is a ValueError, too
+        raise
     except ValueError as error:
         raise HttpError(f"{address!r} is no address: {error}") from error
     try:

@@ -5,9 +5,13 @@ DNS name; both are in every certificate, made from one value, and neither is an 
 Refuses to know: who signs it, and who may do what.
 """
 
+import re
+
 import msgspec
 
 TRUST_DOMAIN = "valkey-operator"
+_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_NODE = re.compile(rf"spiffe://{TRUST_DOMAIN}/ns/({_LABEL})/node/({_LABEL}(?:\.{_LABEL})*)")
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -42,3 +46,9 @@ def node_identity(namespace: str, node: str) -> Identity:
 def has_identity(uris: list[str], expected: Identity) -> bool:
     """Whether a certificate with these URIs is that of the expected one; a second name beside it is refused."""
     return uris == [expected.uri]
+
+
+def node_in(uris: list[str]) -> Identity | None:
+    """The node whose certificate has these URIs; None for everybody else, and for a second name beside it."""
+    match = _NODE.fullmatch(uris[0]) if len(uris) == 1 else None
+    return node_identity(match[1], match[2]) if match else None
