@@ -28,12 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run_operator(settings: OperatorSettings) -> int:
-    from valkey_operator.cli.operator import HealthAddressError, run_operator  # noqa: PLC0415
+    from valkey_operator.cli.operator import PlaceError, run_operator  # noqa: PLC0415
     from valkey_operator.kube.connection import ConnectionSettingsError  # noqa: PLC0415
 
     try:
         asyncio.run(run_operator(settings))
-    except (ConnectionSettingsError, HealthAddressError) as error:
+    except (ConnectionSettingsError, PlaceError) as error:
         return _refuse(error)
     return 0
 
