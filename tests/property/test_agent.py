@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from valkey_operator.agent.orders import Refusal, check_order
-from valkey_operator.agent.report import Promise
+from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.watch import Look, ProcessId, Watched, after_look
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Credentials, Start, StartKind, render_start_conf
@@ -32,7 +32,7 @@ def test_a_promise_never_goes_back_and_a_refused_order_leaves_no_trace(given_ord
     promise = Promise()
     for order in given_orders:
         try:
-            after = check_order(order, pod_uid="a", promise=promise)
+            after = check_order(order, pod_uid="a", promise=promise, given=promise.given)
         except Refusal:
             assert order.pod_uid != "a" or order.term < promise.term or order.epoch < promise.epoch
             continue

@@ -11,8 +11,9 @@ import pytest
 
 from tests.sim import virtual_time
 from valkey_operator.agent.gate import NobodyWaitsError
+from valkey_operator.agent.promise import Given, Promise
 from valkey_operator.agent.record import Known, RecordError, ShardRecord
-from valkey_operator.agent.report import Facts, Promise, Report
+from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.starter import FRESH_S, Starter, StartRules
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import Start, StartKind
@@ -108,7 +109,7 @@ def test_the_epoch_is_promised_before_the_gate_opens_and_the_term_stays(seed: in
         await asyncio.sleep(1)
 
     start = Start(kind=StartKind.WRITABLE_PRIMARY, min_replicas_to_write=2)
-    assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(term=9, epoch=4))]
+    assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(9, 4, Given.PRIMARY))]
 
 
 @pytest.mark.parametrize("seed", range(5))

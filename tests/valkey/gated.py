@@ -108,3 +108,10 @@ def pod(version: str, folder: Path) -> Iterator[Pod]:
         for process in made.processes:
             process.kill()
             process.wait(timeout=10)
+
+
+def without_delay(made: Pod) -> Path:
+    """Settings of a primary that sends its data at once; it waits 5 s for more replicas otherwise."""
+    settings = made.folder / "settings.conf"
+    settings.write_text("repl-diskless-sync-delay 0\n")
+    return settings

@@ -1,7 +1,8 @@
 """The agent of one pod of gated.py, in the process of the test."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,4 +52,22 @@ class Agent:
     async def open(self, kind: pb.StartKind) -> pb.NodeReport:
         await self.wait_for("it waits", lambda report: report.process == pb.PROCESS_STATE_WAITING)
         await self.obey("Open", pb.OpenRequest(order=ORDER, kind=kind))
+        return await self.wait_for_health()
+
+    async def wait_for_health(self) -> pb.NodeReport:
         return await self.wait_for("it answers", lambda report: report.health == pb.HEALTH_ANSWERS)
+
+    def works(self) -> list[Coroutine[None, None, None]]:
+        """What the agent does by itself."""
+        return [self.node.watch_process(), self.node.watch_server()]
+
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(work) for work in self.works()]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.node.connection.close()

@@ -12,8 +12,9 @@ import valkey
 
 from tests.valkey.gated import PARKED, WRITABLE, Pod, pod, wait_until
 from tests.valkey.servers import running
+from valkey_operator.agent.persisted import DataFolder
 from valkey_operator.agent.probes import check_ready
-from valkey_operator.agent.report import Facts, read_persisted
+from valkey_operator.agent.report import Facts
 from valkey_operator.agent.server import ServerConnection, ServerError, ServerView, observe_server
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import Address, Start, StartKind
@@ -106,7 +107,7 @@ def test_a_server_that_reads_its_data_is_loading_and_the_files_were_found(versio
             client.save()
         first.kill()
         first.wait(timeout=10)
-        assert read_persisted(tmp_path / "data").rdb
+        assert DataFolder(tmp_path / "data").look().rdb
         settings = tmp_path / "settings.conf"
         settings.write_text("key-load-delay 500\nloading-process-events-interval-bytes 1024\n")
         made.start_server()

@@ -1,16 +1,15 @@
 """Starts that the shard's record decides, with real servers; the record is a value of the test."""
 
 import asyncio
-import contextlib
 import random
-from collections.abc import AsyncIterator
+from collections.abc import Coroutine
 from pathlib import Path
 
 import pytest
 import valkey
 
 from tests.support.ports import free_port
-from tests.valkey.gated import WRITABLE, Pod, pod
+from tests.valkey.gated import WRITABLE, Pod, pod, without_delay
 from tests.valkey.gated_agent import Agent
 from valkey_operator.agent.record import Known, ShardRecord
 from valkey_operator.agent.starter import Starter, StartRules
@@ -36,20 +35,8 @@ class Recorded(Agent):
         self.resolved.append(host)
         return "127.0.0.1"
 
-    @contextlib.asynccontextmanager
-    async def working(self) -> AsyncIterator[None]:
-        works = (self.node.watch_process(), self.node.watch_server(), self._starter.run())
-        tasks = [asyncio.create_task(work) for work in works]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            self.node.connection.close()
-
-    async def wait_for_health(self) -> pb.NodeReport:
-        return await self.wait_for("it answers", lambda report: report.health == pb.HEALTH_ANSWERS)
+    def works(self) -> list[Coroutine[None, None, None]]:
+        return [*super().works(), self._starter.run()]
 
 
 @pytest.mark.every_version
@@ -81,7 +68,7 @@ def test_a_replica_is_let_in_when_its_primary_listens_and_has_its_data_at_once(v
             await asyncio.sleep(0.5)
             await agent.wait_for("it waits", lambda report: report.process == pb.PROCESS_STATE_WAITING)
             primary.start_server()
-            primary.open_as(WRITABLE)
+            primary.open_as(WRITABLE, settings_file=without_delay(primary))
             report = await agent.wait_for("its link is up", lambda report: report.replication.link.up)
         link = report.replication.link
         assert (link.primary.host, link.primary.port) == ("127.0.0.1", primary.port)

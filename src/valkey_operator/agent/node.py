@@ -12,8 +12,9 @@ import msgspec
 import structlog
 
 from valkey_operator.agent.gate import Gate, write_private
-from valkey_operator.agent.orders import parse_promise, render_promise
-from valkey_operator.agent.report import Facts, Promise, Report, is_running, next_report, read_persisted
+from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
+from valkey_operator.agent.promise import Promise, parse_promise, render_promise
+from valkey_operator.agent.report import Facts, Report, is_running, next_report
 from valkey_operator.agent.server import ServerConnection, observe_server
 from valkey_operator.agent.watch import ProcessTable, after_let_in, after_look
 from valkey_operator.valkey.boot import Start
@@ -46,6 +47,7 @@ class Node:
         self._gate = gate
         self._table = table
         self.connection = connection
+        self._data = DataFolder(places.data)
         self._promise_file = places.gate / "promise.json"
         self._leaving_file = places.gate / "leaving"
         self.report = msgspec.structs.replace(first, facts=Facts(promise=self._read_promise()))
@@ -67,6 +69,7 @@ class Node:
         while True:
             self._ask_now.clear()
             await self.refresh()
+            await self.mark_copy()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ASK_EVERY_S):
                     await self._ask_now.wait()
@@ -81,9 +84,27 @@ class Node:
             # Another process may have come while the answer was on its way.
             if self.report.facts.process == asked:
                 self._update(server=view)
-        self._update(persisted=read_persisted(self._places.data), leaving=self._is_leaving())
+        self._update(persisted=self._data.look(), leaving=self._is_leaving())
         await self._tell()
         return self.report
+
+    async def mark_copy(self) -> None:
+        """Write the mark that the server's copy deserves, where it is another one than on file."""
+        persisted = self.report.facts.persisted
+        on_file = None if persisted.epoch is None else CopyMark(persisted.epoch, persisted.was_primary)
+        mark = mark_of(self.report.facts)
+        # In the middle of an order the promise is newer than what the server was seen as.
+        if mark is None or mark == on_file or self.turn.locked():
+            return
+        try:
+            # In a thread: a slow disk must not delay the news of a death.
+            await asyncio.to_thread(self._data.write_mark, mark)
+        except OSError as error:
+            log.warning("the copy cannot be marked", reason=str(error))
+            return
+        log.info("marked the copy", epoch=mark.epoch, was_primary=mark.was_primary)
+        self._update(persisted=self._data.look())
+        await self._tell()
 
     def let_in(self, start: Start) -> None:
         """Answer at the gate; raises what Gate.open_as raises."""

@@ -4,9 +4,10 @@ Owns: who is meant, which leader and epoch are too old, and what a promotion dem
 Refuses to know: how an order arrives, and how it is carried out.
 """
 
-import msgspec
+from google.protobuf.message import Message
 
-from valkey_operator.agent.report import Facts, Promise
+from valkey_operator.agent.promise import Given, Promise, given_by_start
+from valkey_operator.agent.report import Facts
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, Start, StartKind
 
@@ -15,6 +16,15 @@ _START_KINDS = {
     pb.START_KIND_FENCED_PRIMARY: StartKind.FENCED_PRIMARY,
     pb.START_KIND_REPLICA: StartKind.REPLICA,
     pb.START_KIND_PARKED: StartKind.PARKED,
+}
+
+# Unfence: of a primary or, before a promotion, of a replica. What is not here gives no role.
+_GIVEN = {
+    "Follow": Given.REPLICA,
+    "Promote": Given.PRIMARY,
+    "Park": Given.NONE,
+    "Fence": Given.NONE,
+    "Unfence": Given.ANY,
 }
 
 
@@ -26,15 +36,22 @@ class Refusal(Exception):  # noqa: N818 - an outcome, said to the operator
         self.outcome = outcome
 
 
-def check_order(order: pb.Order, *, pod_uid: str, promise: Promise) -> Promise:
-    """The promise that holds once the order is accepted; raises Refusal."""
+def check_order(order: pb.Order, *, pod_uid: str, promise: Promise, given: Given) -> Promise:
+    """The promise that holds once the order, which gives this role, is accepted; raises Refusal."""
     if order.pod_uid != pod_uid:
         raise Refusal(pb.OUTCOME_OTHER_POD, f"the order is for pod {order.pod_uid!r}, and this is {pod_uid!r}")
     if order.term < promise.term:
         raise Refusal(pb.OUTCOME_OLD_TERM, f"the order is of term {order.term}; term {promise.term} was seen")
     if order.epoch < promise.epoch:
         raise Refusal(pb.OUTCOME_OLD_EPOCH, f"the order is of epoch {order.epoch}; epoch {promise.epoch} was promised")
-    return Promise(order.term, order.epoch)
+    return Promise(order.term, order.epoch, given)
+
+
+def given_by_order(name: str, request: Message, before: Given) -> Given:
+    """The role that an order gives, by the name it has in agent.proto."""
+    if isinstance(request, pb.OpenRequest):
+        return given_by_start(_START_KINDS.get(request.kind))
+    return _GIVEN.get(name, before)
 
 
 def check_start(request: pb.OpenRequest) -> Start:
@@ -71,13 +88,3 @@ def check_promotion(request: pb.PromoteRequest, facts: Facts) -> None:
     offset = replication.offset if link is None else link.applied_offset
     if offset < request.at_least_offset:
         raise Refusal(pb.OUTCOME_BEHIND, f"the offset is {offset}, and {request.at_least_offset} was meant")
-
-
-def render_promise(promise: Promise) -> str:
-    """A promise as it is kept on file."""
-    return msgspec.json.encode(promise).decode()
-
-
-def parse_promise(text: str) -> Promise:
-    """Read a promise back; raises ValueError for what nobody promised."""
-    return msgspec.json.decode(text, type=Promise)

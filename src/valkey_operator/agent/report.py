@@ -6,40 +6,26 @@ A report is told apart by (pod_uid, boot_id, seq). Offsets move with every write
 change of anything else makes a new number, so that a busy server does not send one at every look.
 """
 
-from pathlib import Path
-
 import msgspec
 
+from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import Watched
 from valkey_operator.valkey.info import ReplicationInfo
 from valkey_operator.valkey.states import ProcessState
 
-MARK_FILE = "valkey-operator.copy"
-
 
 class Persisted(msgspec.Struct, frozen=True, kw_only=True):
-    """Files a restarted server would read, and the mark of the copy they are (epoch None: never marked)."""
+    """Files a restarted server would read, and the mark of the copy they are (epoch None: never marked).
+
+    The mark counts only where `rdb` or `aof` is true: it outlives data that were in memory alone.
+    """
 
     rdb: bool = False
     aof: bool = False
     epoch: int | None = None
     was_primary: bool = False
     offset: int = 0
-
-
-class CopyMark(msgspec.Struct, frozen=True):
-    """On file beside the data: the epoch in which they were last whole, and as whose."""
-
-    epoch: int
-    was_primary: bool = False
-
-
-class Promise(msgspec.Struct, frozen=True):
-    """The highest term and epoch an order was accepted for; older ones are refused for good."""
-
-    term: int = 0
-    epoch: int = 0
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,46 +56,23 @@ def next_report(before: Report, facts: Facts) -> Report:
 
 def without_positions(facts: Facts) -> Facts:
     """The facts without what changes by itself: offsets and the age of things."""
-    view = facts.server
+    persisted = msgspec.structs.replace(facts.persisted, offset=0)
+    return msgspec.structs.replace(facts, persisted=persisted, server=_without_age(facts.server))
+
+
+def _without_age(view: ServerView | None) -> ServerView | None:
     if view is None or view.replication is None or view.server is None:
-        return facts
-    still = msgspec.structs.replace(
+        return view
+    return msgspec.structs.replace(
         view,
         server=msgspec.structs.replace(view.server, uptime_s=0),
         replication=_without_offsets(view.replication),
     )
-    return msgspec.structs.replace(facts, server=still)
-
-
-def read_persisted(data: Path) -> Persisted:
-    """Look for the files of a data folder; their names are the operator's, a user cannot set them."""
-    mark = read_mark(data)
-    return Persisted(
-        rdb=_is_filled(data / "dump.rdb"),
-        aof=_is_filled(data / "appendonlydir" / "appendonly.aof.manifest"),
-        epoch=None if mark is None else mark.epoch,
-        was_primary=mark is not None and mark.was_primary,
-    )
-
-
-def read_mark(data: Path) -> CopyMark | None:
-    """The mark beside the data; None where there is none that can be read."""
-    try:
-        return msgspec.json.decode((data / MARK_FILE).read_bytes(), type=CopyMark)
-    except (OSError, msgspec.DecodeError):
-        return None
 
 
 def is_running(facts: Facts) -> bool:
     """Whether there is a server to speak with."""
     return facts.process.state is ProcessState.RUNNING
-
-
-def _is_filled(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
-    except OSError:
-        return False
 
 
 def _without_offsets(replication: ReplicationInfo) -> ReplicationInfo:

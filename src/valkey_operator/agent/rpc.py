@@ -16,7 +16,14 @@ from google.protobuf import message_factory
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
 from valkey_operator.agent.messages import report_message
 from valkey_operator.agent.node import Node
-from valkey_operator.agent.orders import Refusal, check_address, check_order, check_promotion, check_start
+from valkey_operator.agent.orders import (
+    Refusal,
+    check_address,
+    check_order,
+    check_promotion,
+    check_start,
+    given_by_order,
+)
 from valkey_operator.agent.report import is_running
 from valkey_operator.agent.server import ServerError
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -59,7 +66,7 @@ class AgentService:
         """Check an order, carry it out, and say how it went."""
         async with self._node.turn:
             try:
-                self._accept(request.order)
+                self._accept(name, request)
                 settings = await self.orders[name](request)
                 outcome, detail = pb.OUTCOME_OBEYED, ""
             except Refusal as refusal:
@@ -70,9 +77,11 @@ class AgentService:
             report = report_message(await self._node.refresh())
         return pb.Result(outcome=outcome, detail=detail, report=report, settings=settings)
 
-    def _accept(self, order: pb.Order) -> None:
+    def _accept(self, name: str, request: Any) -> None:  # noqa: ANN401 - one of the order messages
         report = self._node.report
-        self._node.keep_promise(check_order(order, pod_uid=report.pod_uid, promise=report.facts.promise))
+        promise = report.facts.promise
+        given = given_by_order(name, request, promise.given)
+        self._node.keep_promise(check_order(request.order, pod_uid=report.pod_uid, promise=promise, given=given))
 
     async def _open(self, request: pb.OpenRequest) -> None:
         start = check_start(request)

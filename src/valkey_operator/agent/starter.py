@@ -15,9 +15,10 @@ import structlog
 
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
 from valkey_operator.agent.node import Node
+from valkey_operator.agent.promise import Promise, given_by_start
 from valkey_operator.agent.reach import resolve, wait_for_port
 from valkey_operator.agent.record import Known, RecordError
-from valkey_operator.agent.report import Facts, Promise
+from valkey_operator.agent.report import Facts
 from valkey_operator.agent.start import Decision, decide_start
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.valkey.boot import Address, Start, StartKind
@@ -115,7 +116,7 @@ class Starter:
                 if not self._waits(server) or self._decide(known) != decision:
                     return
                 promise = self._node.report.facts.promise
-                self._node.keep_promise(Promise(promise.term, known.record.epoch))
+                self._node.keep_promise(Promise(promise.term, known.record.epoch, given_by_start(start.kind)))
                 try:
                     self._node.let_in(start)
                 except (NobodyWaitsError, AnswerTooLateError) as problem:

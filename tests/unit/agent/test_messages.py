@@ -1,6 +1,7 @@
 from tests.support import build
 from valkey_operator.agent.messages import report_message
-from valkey_operator.agent.report import Facts, Persisted, Promise, Report
+from valkey_operator.agent.promise import Promise
+from valkey_operator.agent.report import Facts, Persisted, Report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb

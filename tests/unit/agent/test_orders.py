@@ -1,4 +1,5 @@
 import pytest
+from google.protobuf.message import Message
 
 from tests.support import build
 from valkey_operator.agent.orders import (
@@ -7,10 +8,10 @@ from valkey_operator.agent.orders import (
     check_order,
     check_promotion,
     check_start,
-    parse_promise,
-    render_promise,
+    given_by_order,
 )
-from valkey_operator.agent.report import Facts, Promise
+from valkey_operator.agent.promise import Given, Promise, parse_promise, render_promise
+from valkey_operator.agent.report import Facts
 from valkey_operator.agent.server import ServerView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, Start, StartKind
@@ -34,18 +35,41 @@ def test_an_order_for_another_pod_or_of_an_older_leader_or_epoch_is_refused(
     order: pb.Order, outcome: pb.Outcome
 ) -> None:
     with pytest.raises(Refusal) as caught:
-        check_order(order, pod_uid="uid", promise=PROMISE)
+        check_order(order, pod_uid="uid", promise=PROMISE, given=Given.ANY)
     assert caught.value.outcome == outcome
 
 
 @pytest.mark.parametrize(("term", "epoch"), [(3, 7), (4, 7), (3, 8), (9, 9)])
 def test_an_accepted_order_is_a_promise_to_refuse_older_ones(term: int, epoch: int) -> None:
     order = pb.Order(term=term, epoch=epoch, pod_uid="uid")
-    assert check_order(order, pod_uid="uid", promise=PROMISE) == Promise(term, epoch)
+    accepted = check_order(order, pod_uid="uid", promise=PROMISE, given=Given.REPLICA)
+    assert accepted == Promise(term, epoch, Given.REPLICA)
 
 
 def test_a_promise_is_read_back_as_it_was_kept() -> None:
     assert parse_promise(render_promise(PROMISE)) == PROMISE
+    assert parse_promise('{"term": 3, "epoch": 7}') == PROMISE
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "given"),
+    [
+        ("Open", pb.OpenRequest(kind=pb.START_KIND_WRITABLE_PRIMARY), Given.PRIMARY),
+        ("Open", pb.OpenRequest(kind=pb.START_KIND_REPLICA), Given.REPLICA),
+        ("Open", pb.OpenRequest(kind=pb.START_KIND_FENCED_PRIMARY), Given.NONE),
+        ("Open", pb.OpenRequest(kind=pb.START_KIND_PARKED), Given.NONE),
+        ("Open", pb.OpenRequest(), Given.NONE),
+        ("Follow", pb.FollowRequest(), Given.REPLICA),
+        ("Promote", pb.PromoteRequest(), Given.PRIMARY),
+        ("Park", pb.ParkRequest(), Given.NONE),
+        ("Fence", pb.FenceRequest(), Given.NONE),
+        ("Unfence", pb.UnfenceRequest(), Given.ANY),
+        ("Configure", pb.ConfigureRequest(), Given.REPLICA),
+        ("Pause", pb.PauseRequest(), Given.REPLICA),
+    ],
+)
+def test_an_order_gives_a_role_or_leaves_the_one_before(name: str, request_: Message, given: Given) -> None:
+    assert given_by_order(name, request_, Given.REPLICA) is given
 
 
 @pytest.mark.parametrize(

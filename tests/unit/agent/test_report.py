@@ -1,10 +1,9 @@
-from pathlib import Path
-
 import msgspec
 import pytest
 
 from tests.support import build
-from valkey_operator.agent.report import MARK_FILE, Facts, Persisted, Promise, Report, next_report, read_persisted
+from valkey_operator.agent.promise import Promise
+from valkey_operator.agent.report import Facts, Persisted, Report, next_report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
@@ -32,6 +31,7 @@ FIRST = Report(pod_uid="uid", boot_id="boot", agent_version="1", seq=1, facts=fa
         facts(build.primary(offset=999)),
         facts(build.primary(replicas=())),
         facts(build.primary(), server=view(build.primary(), uptime_s=61)),
+        facts(build.primary(), persisted=Persisted(offset=99)),
     ],
 )
 def test_a_position_that_moves_is_reported_under_the_same_number(changed: Facts) -> None:
@@ -60,16 +60,3 @@ def test_a_link_that_breaks_is_a_change_and_that_it_stays_so_is_none() -> None:
     down = next_report(up, facts(build.replica(status=LinkStatus.DOWN, down_for_s=0)))
     later = next_report(down, facts(build.replica(status=LinkStatus.DOWN, down_for_s=1)))
     assert (up.seq, down.seq, later.seq) == (2, 3, 3)
-
-
-def test_an_empty_data_folder_holds_nothing(tmp_path: Path) -> None:
-    assert read_persisted(tmp_path) == Persisted()
-    assert read_persisted(tmp_path / "missing") == Persisted()
-
-
-def test_files_and_the_mark_of_their_copy_are_found(tmp_path: Path) -> None:
-    (tmp_path / "dump.rdb").write_bytes(b"VALKEY")
-    (tmp_path / "appendonlydir").mkdir()
-    (tmp_path / "appendonlydir" / "appendonly.aof.manifest").write_bytes(b"")
-    (tmp_path / MARK_FILE).write_text('{"epoch": 7, "was_primary": true}')
-    assert read_persisted(tmp_path) == Persisted(rdb=True, aof=False, epoch=7, was_primary=True)
