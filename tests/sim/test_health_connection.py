@@ -52,3 +52,23 @@ def test_a_caller_that_hangs_up_is_forgotten_at_once() -> None:
 
 def test_a_caller_that_sends_too_much_is_dropped_at_once() -> None:
     assert seconds_until_closed(b"x" * (MOST_HEAD_BYTES + 100) + b"\r\n\r\n") == (0, b"")
+
+
+def test_an_answer_is_made_after_what_it_was_held_back_for() -> None:
+    async def connect() -> tuple[float, bytes]:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=MOST_HEAD_BYTES)
+        transport = RecordingTransport()
+        writer = asyncio.StreamWriter(transport, asyncio.StreamReaderProtocol(reader), reader, loop)
+        reader.feed_data(b"GET /readyz HTTP/1.1\r\n\r\n")
+        said = b"no"
+
+        async def hold(_head: bytes) -> None:
+            nonlocal said
+            await asyncio.sleep(0.5)
+            said = b"yes"
+
+        await answer_one_request(reader, writer, lambda _: said, hold)
+        return loop.time(), transport.written
+
+    assert virtual_time.run(connect(), seed=1) == (0.5, b"yes")

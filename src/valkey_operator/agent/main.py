@@ -19,7 +19,7 @@ import structlog
 from valkey_operator.agent.events import Events
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
-from valkey_operator.agent.probes import probe_pages
+from valkey_operator.agent.probes import ReadinessHold, probe_pages
 from valkey_operator.agent.record import RecordReader
 from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.rpc import AgentService, make_grpc_server
@@ -47,7 +47,10 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
         server = make_grpc_server(AgentService(node), files=files, operator=operator, address=settings.grpc_address)
         await server.start()
         async with serve_pages(
-            settings.probe_host, settings.probe_port, probe_pages(lambda: node.report.facts)
+            settings.probe_host,
+            settings.probe_port,
+            probe_pages(lambda: node.report.facts),
+            {b"/readyz": ReadinessHold(node)},
         ) as port:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
             events = Events(node, _addresses(settings.operators), Peer(operator, tls), random.Random())  # noqa: S311

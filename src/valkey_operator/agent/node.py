@@ -13,18 +13,23 @@ import structlog
 
 from valkey_operator.agent.gate import Gate, write_private
 from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
+from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.promise import Promise, parse_promise, render_promise
-from valkey_operator.agent.report import Facts, Report, is_running, next_report
+from valkey_operator.agent.report import Facts, Report, is_running, may_be_primary, next_report
 from valkey_operator.agent.server import ServerConnection, observe_server
 from valkey_operator.agent.watch import ProcessTable, after_let_in, after_look
 from valkey_operator.valkey.boot import Start
-from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.states import ProcessState
 
 log = structlog.get_logger(__name__)
 
 # Death must be known within 150 ms, on a busy machine too.
 LOOK_EVERY_S = 0.05
+LOOK_SOON_S = 0.01
 ASK_EVERY_S = 0.5
+ASK_SOON_S = 0.05
+# What lasts longer than this, such as a broken link, is not found sooner by asking often.
+SOON_FOR_S = 30.0
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +57,7 @@ class Node:
         self._leaving_file = places.gate / "leaving"
         self.report = msgspec.structs.replace(first, facts=Facts(promise=self._read_promise()))
         self._changed = asyncio.Condition()
+        self._changed_at = 0.0
         self._ask_now = asyncio.Event()
         # Whoever changes what the server is takes it: an order, or a start by the record.
         self.turn = asyncio.Lock()
@@ -59,19 +65,21 @@ class Node:
     async def watch_process(self) -> None:
         """Look at the process for ever. Apart from asking the server: one that hangs must not delay its own death."""
         while True:
-            if self._look_at_process():
+            if self._look_at_process() | self._look_for_hook():
                 self._ask_now.set()
                 await self._tell()
-            await asyncio.sleep(LOOK_EVERY_S)
+            starting = self.report.facts.process.state is ProcessState.STARTING
+            await asyncio.sleep(LOOK_SOON_S if starting else LOOK_EVERY_S)
 
     async def watch_server(self) -> None:
-        """Ask the server for ever, every so often and after each change of its process."""
+        """Ask the server for ever, at once after each change of its process, and more often until it is ready."""
         while True:
             self._ask_now.clear()
             await self.refresh()
             await self.mark_copy()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(ASK_EVERY_S):
+                unchanged_s = asyncio.get_running_loop().time() - self._changed_at
+                async with asyncio.timeout(ask_again_s(self.report.facts, unchanged_s)):
                     await self._ask_now.wait()
 
     async def refresh(self) -> Report:
@@ -84,7 +92,8 @@ class Node:
             # Another process may have come while the answer was on its way.
             if self.report.facts.process == asked:
                 self._update(server=view)
-        self._update(persisted=self._data.look(), leaving=self._is_leaving())
+        self._update(persisted=self._data.look())
+        self._look_for_hook()
         await self._tell()
         return self.report
 
@@ -141,21 +150,25 @@ class Node:
         self._update(process=process, server=None)
         return True
 
-    def _is_leaving(self) -> bool:
-        """Whether the pod is being stopped: the hook that runs first makes a file, and waits until it is gone.
+    def _look_for_hook(self) -> bool:
+        """Look once whether the pod is being stopped; whether that is news.
 
-        It goes once the server is no primary any more; the hook's own limit bounds the wait.
+        The hook that runs first makes a file, and waits until it is gone, for a bounded time. It goes once there is no
+        primary any more.
         """
         if not self._leaving_file.exists():
-            return self.report.facts.leaving
-        view = self.report.facts.server
-        is_primary = view is not None and view.replication is not None and view.replication.role is Role.PRIMARY
-        if not is_primary:
+            return False
+        if not may_be_primary(self.report.facts):
             self._leaving_file.unlink(missing_ok=True)
-        return True
+        news = not self.report.facts.leaving
+        self._update(leaving=True)
+        return news
 
     def _update(self, **changes: object) -> None:
+        before = self.report.seq
         self.report = next_report(self.report, msgspec.structs.replace(self.report.facts, **changes))
+        if self.report.seq != before:
+            self._changed_at = asyncio.get_running_loop().time()
 
     async def _tell(self) -> None:
         async with self._changed:
@@ -170,3 +183,9 @@ class Node:
         """The password of this moment. A Secret made of a text file ends in a line break that nobody types."""
         file = self._places.password_file
         return None if file is None else file.read_text().removesuffix("\n")
+
+
+def ask_again_s(facts: Facts, unchanged_s: float) -> float:
+    """When the server is asked next: soon while it is about to get ready."""
+    soon = is_running(facts) and check_ready(facts) is not None and unchanged_s < SOON_FOR_S
+    return ASK_SOON_S if soon else ASK_EVERY_S

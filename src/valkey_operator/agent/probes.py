@@ -4,17 +4,24 @@ Owns: what each page says. Refuses to know: how the facts were found. Nothing he
 
 A server that loads, runs a long script or does not answer is alive: a restart would only cost its data. Whether a hung
 one must die is the licence's business, not that of a probe.
+
+kubelet asks once a second. So that a server is found ready within milliseconds, a "no" is held back a while, and is
+said as a "yes" at the moment it becomes one.
 """
 
 import http
 from collections.abc import Callable
+from typing import Protocol
 
-from valkey_operator.agent.report import Facts
+from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.valkey.info import LinkStatus, PrimaryLink
 from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.wire.pages import Page, Pages
 
+# Below kubelet's own deadline of a second.
+HOLD_S = 0.8
+MOST_HELD = 4
 _UNWELL = {
     Health.LOADING: "the server is loading",
     Health.BUSY: "the server is busy",
@@ -69,3 +76,29 @@ def probe_pages(facts: Callable[[], Facts]) -> Pages:
         b"/livez": lambda: page(check_live(facts())),
         b"/readyz": lambda: page(check_ready(facts())),
     }
+
+
+class _Node(Protocol):
+    report: Report
+
+    async def wait_for(self, holds: Callable[[Report], bool], *, within_s: float | None = None) -> bool: ...
+
+
+class ReadinessHold:
+    """Holds /readyz back while the server is not ready, unless it was when asked before: bad news is not delayed."""
+
+    def __init__(self, node: _Node) -> None:
+        self._node = node
+        self._was_ready = False
+        self._held = 0
+
+    async def __call__(self) -> None:
+        """Wait for readiness, for a while, and not for many callers at once."""
+        ready = check_ready(self._node.report.facts) is None
+        if not ready and not self._was_ready and self._held < MOST_HELD:
+            self._held += 1
+            try:
+                ready = await self._node.wait_for(lambda report: check_ready(report.facts) is None, within_s=HOLD_S)
+            finally:
+                self._held -= 1
+        self._was_ready = ready

@@ -11,7 +11,7 @@ import msgspec
 from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import Watched
-from valkey_operator.valkey.info import ReplicationInfo
+from valkey_operator.valkey.info import ReplicationInfo, Role
 from valkey_operator.valkey.states import ProcessState
 
 
@@ -73,6 +73,14 @@ def _without_age(view: ServerView | None) -> ServerView | None:
 def is_running(facts: Facts) -> bool:
     """Whether there is a server to speak with."""
     return facts.process.state is ProcessState.RUNNING
+
+
+def may_be_primary(facts: Facts) -> bool:
+    """Whether there is a primary, as far as is known: one that starts or does not answer may be one."""
+    if facts.process.state not in {ProcessState.STARTING, ProcessState.RUNNING}:
+        return False
+    replication = facts.server.replication if facts.server else None
+    return replication is None or replication.role is Role.PRIMARY
 
 
 def _without_offsets(replication: ReplicationInfo) -> ReplicationInfo:

@@ -1,13 +1,13 @@
 """An HTTP server just large enough for a few read-only pages.
 
 Owns: one request per connection, GET only, a small head, a deadline; nothing a caller sends can hold memory or a task
-for long. Refuses to know: what the pages say.
+for long. Refuses to know: what the pages say, and what an answer is held back for.
 """
 
 import asyncio
 import contextlib
 import http
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -26,6 +26,8 @@ class Page(msgspec.Struct, frozen=True):
 
 
 Pages = Mapping[bytes, Callable[[], Page]]
+# What is waited for before a page is made; it must end by itself, well before REQUEST_DEADLINE_S.
+Holds = Mapping[bytes, Callable[[], Awaitable[None]]]
 
 
 def respond(pages: Pages, head: bytes) -> bytes:
@@ -43,15 +45,22 @@ def render_page(page: Page) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def serve_pages(host: str | None, port: int, pages: Pages) -> AsyncIterator[int]:
+async def serve_pages(host: str | None, port: int, pages: Pages, holds: Holds | None = None) -> AsyncIterator[int]:
     """Serve on `host` (None: every interface, IPv4 and IPv6) while the context lasts; yields the port in use."""
 
     async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await answer_one_request(reader, writer, partial(respond, pages))
+        await answer_one_request(reader, writer, partial(respond, pages), partial(_hold, holds or {}))
 
     server = await asyncio.start_server(on_connection, host, port, limit=MOST_HEAD_BYTES)
     async with server:
         yield server.sockets[0].getsockname()[1]
+
+
+async def _hold(holds: Holds, head: bytes) -> None:
+    words = head.split(b"\r\n", 1)[0].split(b" ")
+    hold = holds.get(words[1].split(b"?", 1)[0]) if len(words) == _REQUEST_LINE_WORDS else None
+    if hold is not None:
+        await hold()
 
 
 def _page_for(pages: Pages, head: bytes) -> Page:
@@ -68,12 +77,18 @@ def _page_for(pages: Pages, head: bytes) -> Page:
 
 
 async def answer_one_request(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Callable[[bytes], bytes]
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    respond: Callable[[bytes], bytes],
+    hold: Callable[[bytes], Awaitable[None]] | None = None,
 ) -> None:
     """Answer the first request on a connection and close it; drop callers that are slow, too long, or gone."""
     try:
         async with asyncio.timeout(REQUEST_DEADLINE_S):
-            writer.write(respond(await reader.readuntil(b"\r\n\r\n")))
+            head = await reader.readuntil(b"\r\n\r\n")
+            if hold is not None:
+                await hold(head)
+            writer.write(respond(head))
             await writer.drain()
     except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
         pass

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.support import build
+from valkey_operator.agent.node import ASK_EVERY_S, ASK_SOON_S, SOON_FOR_S, ask_again_s
 from valkey_operator.agent.probes import check_live, check_ready, probe_pages
 from valkey_operator.agent.report import Facts
 from valkey_operator.agent.server import ServerView
@@ -68,3 +69,19 @@ def test_a_server_that_answers_badly_or_not_is_alive(health: Health) -> None:
 def test_the_pages_answer_in_http(request_line: bytes, answer: bytes) -> None:
     pages = probe_pages(lambda: facts(ProcessState.WAITING))
     assert respond(pages, request_line + b"\r\n\r\n").startswith(answer + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "unchanged_s", "pause_s"),
+    [
+        (facts(), 0, ASK_EVERY_S),
+        (facts(ProcessState.WAITING), 0, ASK_EVERY_S),
+        (facts(health=Health.LOADING), 0, ASK_SOON_S),
+        (facts(replication=build.replica(status=LinkStatus.DOWN)), SOON_FOR_S - 1, ASK_SOON_S),
+        (facts(replication=build.replica(status=LinkStatus.DOWN)), SOON_FOR_S, ASK_EVERY_S),
+    ],
+)
+def test_a_server_that_is_about_to_get_ready_is_asked_more_often(
+    given: Facts, unchanged_s: float, pause_s: float
+) -> None:
+    assert ask_again_s(given, unchanged_s) == pause_s

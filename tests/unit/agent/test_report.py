@@ -3,7 +3,7 @@ import pytest
 
 from tests.support import build
 from valkey_operator.agent.promise import Promise
-from valkey_operator.agent.report import Facts, Persisted, Report, next_report
+from valkey_operator.agent.report import Facts, Persisted, Report, may_be_primary, next_report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
@@ -60,3 +60,20 @@ def test_a_link_that_breaks_is_a_change_and_that_it_stays_so_is_none() -> None:
     down = next_report(up, facts(build.replica(status=LinkStatus.DOWN, down_for_s=0)))
     later = next_report(down, facts(build.replica(status=LinkStatus.DOWN, down_for_s=1)))
     assert (up.seq, down.seq, later.seq) == (2, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "may_be"),
+    [
+        (facts(build.primary()), True),
+        (facts(build.replica()), False),
+        (facts(build.primary(), server=None), True),
+        (facts(build.primary(), server=ServerView(health=Health.HUNG)), True),
+        (Facts(process=Watched(ProcessState.STARTING, ProcessId(7, 1), 1)), True),
+        (Facts(process=Watched(ProcessState.WAITING, ProcessId(7, 1), 1)), False),
+        (Facts(process=Watched(ProcessState.GONE, ProcessId(7, 1), 1)), False),
+        (Facts(), False),
+    ],
+)
+def test_a_server_that_does_not_say_what_it_is_may_be_a_primary(given: Facts, may_be: bool) -> None:
+    assert may_be_primary(given) == may_be
