@@ -3,10 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from testbed import cluster, images, kubectl, kubernetes, machine, node_images, record, status
+from testbed import cluster, helm, images, kubectl, kubernetes, machine, node_images, record, status
 from testbed.errors import TestbedError
 from testbed.faults import cli as fault_cli
 from testbed.images import registry
@@ -14,6 +14,7 @@ from testbed.layout import MAX_NODES
 from testbed.progress import Progress
 
 DEFAULT_NODES = 3
+PROGRAMS: dict[str, Callable[[], Path]] = {"kubernetes": kubernetes.binary, "helm": helm.binary}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,7 +49,9 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("down", help="take it down and leave nothing behind").set_defaults(act=run_down)
     commands.add_parser("status", help="what runs, and what is broken on purpose").set_defaults(act=run_status)
     commands.add_parser("kubeconfig", help="print the path of its kubeconfig").set_defaults(act=run_kubeconfig)
-    commands.add_parser("program", help="print the path of its Kubernetes program").set_defaults(act=run_program)
+    finding = commands.add_parser("program", help="print the path of a program that it builds")
+    finding.add_argument("program", nargs="?", choices=PROGRAMS, default="kubernetes", help="(default: %(default)s)")
+    finding.set_defaults(act=run_program)
     commands.add_parser("kubectl", help="run kubectl against it").set_defaults(act=run_kubectl)
     commands.add_parser("images", help="build the images and list their archives").set_defaults(act=run_images)
     loading = commands.add_parser("load", help="import an image archive into every node")
@@ -96,8 +99,8 @@ def run_kubeconfig(args: argparse.Namespace) -> int:
     return 0
 
 
-def run_program(_args: argparse.Namespace) -> int:
-    print(kubernetes.binary())
+def run_program(args: argparse.Namespace) -> int:
+    print(PROGRAMS[args.program]())
     return 0
 
 

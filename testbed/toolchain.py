@@ -18,7 +18,7 @@ from testbed.errors import TestbedError
 from testbed.layout import cache_root
 from testbed.progress import Progress
 
-OLDEST_GO = (1, 25)
+OLDEST_GO = (1, 26)
 GO_LOCK = Path(__file__).parent / "requirements-go.txt"
 
 
