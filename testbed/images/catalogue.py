@@ -86,7 +86,7 @@ def python_base() -> Image:
     """Python with its standard library compiled, certificates and time zones: no shell, no package manager."""
     recipe = DebianPackages(
         suite="trixie",
-        packages=("base-files", "ca-certificates", "python3", "tzdata"),
+        packages=("base-files", "ca-certificates", "libstdc++6", "python3", "tzdata"),
         finish=COMPILE_STANDARD_LIBRARY,
         drop=(*DROPPED, *UNUSED_BY_THE_OPERATOR),
         additions=accounts("operator", OPERATOR_USER, "/nonexistent"),

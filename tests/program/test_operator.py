@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.object_server import Objects, api_server
 from tests.support.kubeconfig import kubeconfig, write_kubeconfig
+from tests.support.object_server import Objects, api_server
 from tests.support.operator_program import DEADLINE_S, running_operator, start
 from tests.support.ports import free_port
 

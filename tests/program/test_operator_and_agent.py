@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.agent_program import Ground
 from tests.support.agents import NODE
-from tests.support.object_server import Objects, api_server
 from tests.support.certificates import write_tls
+from tests.support.object_server import Objects, api_server
 from tests.support.operator_program import Operator, running_operator
 from tests.support.ports import free_port
 from valkey_operator.pki.authority import KeyPair, make_key, make_leaf

@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from valkey_operator.agent.messages import report_message
-from valkey_operator.agent.report import Facts, Persisted, Promise, Report
+from valkey_operator.agent.promise import Promise
+from valkey_operator.agent.report import Facts, Persisted, Report
 from valkey_operator.agent.server import ServerView
-from valkey_operator.agent.watch import Watched
+from valkey_operator.agent.watch import ProcessId, Watched
+from valkey_operator.agent.whole import is_whole
 from valkey_operator.controllers.agents.messages import view_of
 from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -82,6 +84,7 @@ facts = st.builds(
     ),
     promise=st.builds(Promise, epochs, epochs),
     leaving=st.booleans(),
+    whole=st.none() | st.just(ProcessId(7, 1)),
 )
 reports = st.builds(Report, pod_uid=words, boot_id=words, agent_version=words, seq=epochs, facts=facts)
 
@@ -95,7 +98,7 @@ def heard(report: Report) -> NodeView:
 def test_what_the_agent_says_of_itself_is_heard(report: Report) -> None:
     view, said = heard(report), report.facts
     assert (view.pod_uid, view.boot_id, view.seq) == (report.pod_uid, report.boot_id, report.seq)
-    assert (view.agent_version, view.leaving) == (report.agent_version, said.leaving)
+    assert (view.agent_version, view.leaving, view.whole) == (report.agent_version, said.leaving, is_whole(said))
     assert (view.process, view.starts) == (said.process.state, said.process.starts)
     assert (view.promised_term, view.promised_epoch) == (said.promise.term, said.promise.epoch)
     persisted = said.persisted

@@ -1,4 +1,4 @@
-"""An API server for a program that needs little of one: a version, and objects that are created, read and swapped."""
+"""An API server for a program that needs little of one: objects are made, read and swapped; lists stay empty."""
 
 import contextlib
 import http.server
@@ -39,13 +39,29 @@ class Objects:
 def api_server(port: int, objects: Objects | None = None) -> Iterator[Objects]:
     """Serve on loopback."""
     kept = objects or Objects()
+    stopping = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            path, _, query = self.path.partition("?")
+            if "watch=true" in query:
+                return self._watch()
+            if "limit=" in query:
+                return self._answer(200, {"metadata": {"resourceVersion": "1"}, "items": []})
             given = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-            code, answer = kept.answer(self.command, self.path.partition("?")[0], given)
+            return self._answer(*kept.answer(self.command, path, given))
+
+        def _watch(self) -> None:
+            """Nothing happens, until the server stops."""
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            stopping.wait()
+            self.close_connection = True
+
+        def _answer(self, code: int, answer: dict[str, Any]) -> None:
             body = json.dumps(answer).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(body)))
@@ -64,6 +80,7 @@ def api_server(port: int, objects: Objects | None = None) -> Iterator[Objects]:
     try:
         yield kept
     finally:
+        stopping.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -215,3 +215,8 @@ def test_another_program_can_read_every_archive(image: Image, tmp_path: Path) ->
     subprocess.run(["buildah", *storage, "pull", "--quiet", f"oci-archive:{archive}:{first}"], check=True, timeout=60)
     listed = subprocess.check_output(["buildah", *storage, "images", "--json"], text=True, timeout=60)
     assert first in listed
+
+
+def test_every_program_of_the_operator_finds_its_libraries(operator: Built) -> None:
+    programs = "import valkey_operator.agent.main, valkey_operator.cli.operator; print('all there')"
+    assert inside_operator(operator, "-c", programs) == "all there"

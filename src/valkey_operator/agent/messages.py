@@ -5,6 +5,7 @@ Owns: which field says what. Refuses to know: over which wire.
 
 from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.server import ServerView
+from valkey_operator.agent.whole import is_whole
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.info import LinkStatus, PrimaryLink, ReplicationInfo, Role
 
@@ -23,6 +24,7 @@ def report_message(report: Report) -> pb.NodeReport:
         promised_term=facts.promise.term,
         promised_epoch=facts.promise.epoch,
         leaving=facts.leaving,
+        whole=is_whole(facts),
     )
     if facts.server is not None:
         message.MergeFrom(_server_part(facts.server))

@@ -15,9 +15,10 @@ from valkey_operator.agent.gate import Gate, write_private
 from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
 from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.promise import Promise, parse_promise, render_promise
-from valkey_operator.agent.report import Facts, Report, is_running, may_be_primary, next_report
+from valkey_operator.agent.report import Facts, Report, is_running, may_have_to_hand_over, next_report
 from valkey_operator.agent.server import ServerConnection, observe_server
-from valkey_operator.agent.watch import ProcessTable, after_let_in, after_look
+from valkey_operator.agent.watch import ProcessId, ProcessTable, after_let_in, after_look
+from valkey_operator.agent.whole import whole_after
 from valkey_operator.valkey.boot import Start
 from valkey_operator.valkey.states import ProcessState
 
@@ -55,7 +56,9 @@ class Node:
         self._data = DataFolder(places.data)
         self._promise_file = places.gate / "promise.json"
         self._leaving_file = places.gate / "leaving"
-        self.report = msgspec.structs.replace(first, facts=Facts(promise=self._read_promise()))
+        self._whole_file = places.gate / "whole.json"
+        known = Facts(promise=self._read_promise(), whole=self._read_whole())
+        self.report = msgspec.structs.replace(first, facts=known)
         self._changed = asyncio.Condition()
         self._changed_at = 0.0
         self._ask_now = asyncio.Event()
@@ -92,6 +95,7 @@ class Node:
             # Another process may have come while the answer was on its way.
             if self.report.facts.process == asked:
                 self._update(server=view)
+                self._keep_whole()
         self._update(persisted=self._data.look())
         self._look_for_hook()
         await self._tell()
@@ -154,11 +158,11 @@ class Node:
         """Look once whether the pod is being stopped; whether that is news.
 
         The hook that runs first makes a file, and waits until it is gone, for a bounded time. It goes once there is no
-        primary any more.
+        primary any more, or nobody that could take over from it.
         """
         if not self._leaving_file.exists():
             return False
-        if not may_be_primary(self.report.facts):
+        if not may_have_to_hand_over(self.report.facts):
             self._leaving_file.unlink(missing_ok=True)
         news = not self.report.facts.leaving
         self._update(leaving=True)
@@ -173,6 +177,18 @@ class Node:
     async def _tell(self) -> None:
         async with self._changed:
             self._changed.notify_all()
+
+    def _keep_whole(self) -> None:
+        """Remember that this process had all the data, on file first: a later agent cannot find it out."""
+        whole = whole_after(self.report.facts)
+        if whole != self.report.facts.whole:
+            write_private(self._whole_file, msgspec.json.encode(whole).decode())
+            self._update(whole=whole)
+
+    def _read_whole(self) -> ProcessId | None:
+        with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+            return msgspec.json.decode(self._whole_file.read_bytes(), type=ProcessId | None)
+        return None
 
     def _read_promise(self) -> Promise:
         with contextlib.suppress(FileNotFoundError):

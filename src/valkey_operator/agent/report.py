@@ -10,7 +10,7 @@ import msgspec
 
 from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.server import ServerView
-from valkey_operator.agent.watch import Watched
+from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.info import ReplicationInfo, Role
 from valkey_operator.valkey.states import ProcessState
 
@@ -36,6 +36,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     persisted: Persisted = Persisted()
     promise: Promise = Promise()
     leaving: bool = False
+    whole: ProcessId | None = None
+    """The process whose data set in memory was complete at least once since it started."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,12 +77,14 @@ def is_running(facts: Facts) -> bool:
     return facts.process.state is ProcessState.RUNNING
 
 
-def may_be_primary(facts: Facts) -> bool:
-    """Whether there is a primary, as far as is known: one that starts or does not answer may be one."""
+def may_have_to_hand_over(facts: Facts) -> bool:
+    """Whether there is a primary with replicas, as far as is known: one that starts or does not answer may be one."""
     if facts.process.state not in {ProcessState.STARTING, ProcessState.RUNNING}:
         return False
     replication = facts.server.replication if facts.server else None
-    return replication is None or replication.role is Role.PRIMARY
+    if replication is None:
+        return True
+    return replication.role is Role.PRIMARY and bool(replication.replicas)
 
 
 def _without_offsets(replication: ReplicationInfo) -> ReplicationInfo:

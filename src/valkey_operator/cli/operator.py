@@ -17,7 +17,8 @@ import structlog
 from prometheus_client import CollectorRegistry, Info, ProcessCollector
 
 from valkey_operator.cli.agent_side import Door
-from valkey_operator.cli.engine import BuildController, Engine, EngineSettings
+from valkey_operator.cli.controllers import CONTROLLERS
+from valkey_operator.cli.engine import Engine, EngineSettings
 from valkey_operator.cli.settings import REPORT_PORT, ListenAddress, OperatorSettings
 from valkey_operator.controllers.agents.own_certificate import private_folder
 from valkey_operator.kube.connection import load_connection, open_session, read_pod_namespace
@@ -31,7 +32,6 @@ from valkey_operator.wire.tls import TlsFiles
 log = structlog.get_logger(__name__)
 
 OPERATOR_NAMESPACE = "valkey-operator-system"
-CONTROLLERS: tuple[BuildController, ...] = ()
 
 
 class PlaceError(Exception):

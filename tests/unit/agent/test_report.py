@@ -3,7 +3,7 @@ import pytest
 
 from tests.support import build
 from valkey_operator.agent.promise import Promise
-from valkey_operator.agent.report import Facts, Persisted, Report, may_be_primary, next_report
+from valkey_operator.agent.report import Facts, Persisted, Report, may_have_to_hand_over, next_report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
@@ -63,9 +63,10 @@ def test_a_link_that_breaks_is_a_change_and_that_it_stays_so_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "may_be"),
+    ("given", "may_have"),
     [
-        (facts(build.primary()), True),
+        (facts(build.primary(replicas=(build.connected_replica(),))), True),
+        (facts(build.primary()), False),
         (facts(build.replica()), False),
         (facts(build.primary(), server=None), True),
         (facts(build.primary(), server=ServerView(health=Health.HUNG)), True),
@@ -75,5 +76,7 @@ def test_a_link_that_breaks_is_a_change_and_that_it_stays_so_is_none() -> None:
         (Facts(), False),
     ],
 )
-def test_a_server_that_does_not_say_what_it_is_may_be_a_primary(given: Facts, may_be: bool) -> None:
-    assert may_be_primary(given) == may_be
+def test_a_primary_with_replicas_hands_over_and_so_may_one_that_does_not_say_what_it_is(
+    given: Facts, may_have: bool
+) -> None:
+    assert may_have_to_hand_over(given) == may_have

@@ -71,6 +71,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         promised_term=report.promised_term,
         promised_epoch=report.promised_epoch,
         leaving=report.leaving,
+        whole=report.whole,
     )
 
 

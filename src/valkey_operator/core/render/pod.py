@@ -26,6 +26,15 @@ _TOKEN_SECONDS = 3600
 # It hands over and is let go long before kubelet's own limit; the file is all that it shares with the agent.
 _LEAVE = ": > /gate/leaving; n=0; while [ -e /gate/leaving ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done"
 
+_GATE_IS_THERE = """
+import os, sys, time
+for _ in range(6000):
+    if os.path.exists("/gate/go.conf"):
+        sys.exit(0)
+    time.sleep(0.01)
+sys.exit(1)
+"""
+
 UNPRIVILEGED: Manifest = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -120,7 +129,7 @@ def _agent(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, passwo
         "args": ["agent"],
         "env": env,
         "ports": [{"name": "probe", "containerPort": PROBE_PORT}, {"name": "orders", "containerPort": ORDER_PORT}],
-        "startupProbe": _asks("/healthz", periodSeconds=1, timeoutSeconds=2, failureThreshold=120),
+        "lifecycle": {"postStart": {"exec": {"command": ["python3", "-S", "-E", "-c", _GATE_IS_THERE]}}},
         "livenessProbe": _asks("/healthz", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
         "volumeMounts": [*_shared_mounts(), *mounts],
         "securityContext": UNPRIVILEGED,

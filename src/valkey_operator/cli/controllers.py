@@ -1,0 +1,125 @@
+"""The controllers of the operator, each put together from the engine's tools.
+
+Owns: which there are, and which changes wake them. Refuses to know: how any of them works.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from valkey_operator.cli.engine import BuildController, Tools
+from valkey_operator.controllers.agents.reports import report_lane
+from valkey_operator.controllers.clock import utc_now
+from valkey_operator.controllers.ground import Ground, make_ground
+from valkey_operator.controllers.kinds import DefaultsObject
+from valkey_operator.controllers.node import NodeController
+from valkey_operator.controllers.node_certificate import NodeCertificates
+from valkey_operator.controllers.references import References
+from valkey_operator.controllers.shard_steps import ShardSteps
+from valkey_operator.controllers.valkey import ValkeyController
+from valkey_operator.controllers.valkey_facts import ValkeyGround
+from valkey_operator.controllers.valkey_objects import ValkeyObjects
+from valkey_operator.core.names import NODE_LABEL, OWNER_LABEL
+from valkey_operator.core.render.pod import Site
+from valkey_operator.kube.objects import Key, KubeObject
+from valkey_operator.kube.store import Change
+from valkey_operator.runtime.controller import Reconcile
+from valkey_operator.runtime.manager import ControllerSpec, Keys, Source, owner_keys
+
+
+def labelled_keys(label: str) -> Keys[KubeObject]:
+    """The object that a label names has to be looked at, in the same namespace."""
+
+    def keys(change: Change[KubeObject]) -> set[Key]:
+        states = [state for state in (change.old, change.new) if state is not None]
+        named = [(state.key.namespace, state.metadata.labels.get(label)) for state in states]
+        return {Key(namespace, name) for namespace, name in named if name}
+
+    return keys
+
+
+def node_controller(tools: Tools) -> ControllerSpec:
+    """The controller of ValkeyNodes."""
+    ground = make_ground(tools.caches, tools.namespace)
+
+    def start(term: int) -> Reconcile[Key]:
+        client = tools.client_in(term)
+        return NodeController(
+            ground,
+            client,
+            tools.metrics,
+            tools.reports,
+            certificates=lambda secrets: NodeCertificates(client, secrets, tools.authority, utc_now),
+        ).reconcile
+
+    owned = (ground.services, ground.config_maps, ground.secrets, ground.stateful_sets, ground.deployments)
+    return ControllerSpec(
+        name="node",
+        sources=[
+            Source(ground.nodes),
+            *(Source(store, owner_keys("ValkeyNode")) for store in owned),
+            *(Source(store, labelled_keys(NODE_LABEL)) for store in (ground.pods, ground.claims)),
+            Source(tools.reports, lane=report_lane),
+        ],
+        start=start,
+    )
+
+
+def valkey_controller(tools: Tools) -> ControllerSpec:
+    """The controller of Valkeys."""
+    ground = make_ground(tools.caches, tools.namespace)
+    facts = ValkeyGround(ground, tools.reports, tools.operator_namespace)
+    site = Site(
+        operator_namespace=tools.operator_namespace,
+        report_service=tools.report_service,
+        agent_image=tools.agent_image,
+    )
+
+    def start(term: int) -> Reconcile[Key]:
+        client = tools.client_in(term)
+        objects = ValkeyObjects(ground, client, tools.metrics)
+        return ValkeyController(
+            facts,
+            objects,
+            References(client),
+            steps=ShardSteps(client, objects.shards.writer, tools.agents.in_term(term)),
+            events=tools.events,
+            site=site,
+        ).reconcile
+
+    owned: Iterable[Any] = (
+        ground.nodes,
+        ground.shards,
+        ground.services,
+        ground.secrets,
+        ground.service_accounts,
+        ground.roles,
+        ground.role_bindings,
+    )
+    return ControllerSpec(
+        name="valkey",
+        sources=[
+            Source(ground.valkeys),
+            *(Source(store, owner_keys("Valkey")) for store in owned),
+            *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
+            Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),
+            Source(tools.reports, lambda change: valkeys_of_node(ground, change.key), lane=report_lane),
+        ],
+        start=start,
+    )
+
+
+def valkeys_under(ground: Ground, change: Change[DefaultsObject], operator_namespace: str) -> list[Key]:
+    """The Valkeys that a ValkeyOperatorDefaults applies to."""
+    everywhere = change.key.namespace == operator_namespace
+    return [each.key for each in ground.valkeys.list() if everywhere or each.key.namespace == change.key.namespace]
+
+
+def valkeys_of_node(ground: Ground, node: Key) -> list[Key]:
+    """The Valkey that a node belongs to."""
+    found = ground.nodes.get(node)
+    if found is None:
+        return []
+    return [Key(node.namespace, owner.name) for owner in found.metadata.owner_references if owner.kind == "Valkey"]
+
+
+CONTROLLERS: tuple[BuildController, ...] = (valkey_controller, node_controller)

@@ -1,0 +1,71 @@
+"""What all controllers stand on: the caches of every kind they read, shared between them.
+
+Owns: which caches there are and how they are indexed. Refuses to know: who reads what.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from valkey_operator.controllers import kinds
+from valkey_operator.controllers.kinds import Kind
+from valkey_operator.core.names import NODE_LABEL, OURS, OWNER_LABEL
+from valkey_operator.kube.caches import Caches
+from valkey_operator.kube.indices import Index, by_label, by_owner_uid
+from valkey_operator.kube.objects import Key, KubeObject, Query
+from valkey_operator.kube.store import Store
+
+T = TypeVar("T", bound=KubeObject)
+
+BY_OWNER_UID, BY_OWNER, BY_NODE = "owner uid", "owner", "node"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """The caches. `machines` is None where the operator may not see Kubernetes' own nodes."""
+
+    valkeys: Store[kinds.ValkeyObject]
+    nodes: Store[kinds.NodeObject]
+    shards: Store[kinds.ShardObject]
+    defaults: Store[kinds.DefaultsObject]
+    services: Store[kinds.ServiceObject]
+    secrets: Store[KubeObject]
+    config_maps: Store[KubeObject]
+    claims: Store[kinds.ClaimObject]
+    service_accounts: Store[KubeObject]
+    roles: Store[KubeObject]
+    role_bindings: Store[KubeObject]
+    pods: Store[kinds.PodObject]
+    stateful_sets: Store[kinds.WorkloadObject]
+    deployments: Store[kinds.WorkloadObject]
+    machines: Store[KubeObject] | None
+
+    def machine_of(self, name: str) -> KubeObject | None:
+        """One of Kubernetes' own nodes, if we may see them."""
+        return self.machines.get(Key("", name)) if self.machines is not None else None
+
+
+def make_ground(caches: Caches, namespace: str | None) -> Ground:
+    """All caches, of one namespace or of the whole cluster."""
+
+    def cache(kind: Kind[T], indices: dict[str, Index[T]] | None = None) -> Store[T]:
+        selector = OURS if kind.labelled else None
+        scope = namespace if kind.resource.namespaced else None
+        return caches.cache(Query(kind.resource, scope, selector), kind.projection, indices)
+
+    return Ground(
+        valkeys=cache(kinds.VALKEYS),
+        nodes=cache(kinds.NODES, {BY_OWNER_UID: by_owner_uid}),
+        shards=cache(kinds.SHARDS),
+        defaults=cache(kinds.DEFAULTS),
+        services=cache(kinds.SERVICES, {BY_OWNER: by_label(OWNER_LABEL)}),
+        secrets=cache(kinds.SECRETS),
+        config_maps=cache(kinds.CONFIG_MAPS),
+        claims=cache(kinds.CLAIMS, {BY_OWNER: by_label(OWNER_LABEL)}),
+        service_accounts=cache(kinds.SERVICE_ACCOUNTS),
+        roles=cache(kinds.ROLES),
+        role_bindings=cache(kinds.ROLE_BINDINGS),
+        pods=cache(kinds.PODS, {BY_NODE: by_label(NODE_LABEL)}),
+        stateful_sets=cache(kinds.STATEFUL_SETS),
+        deployments=cache(kinds.DEPLOYMENTS),
+        machines=cache(kinds.MACHINES) if namespace is None else None,
+    )

@@ -1,0 +1,178 @@
+"""The controller of ValkeyNodes: workload, Service, volume, settings and certificate of one pod.
+
+Owns: the order in which they are made, and that a pod is replaced only on its turn. No topology decision, ever.
+Refuses to know: what is in the pod, and who is primary.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from valkey_operator.controllers import kinds
+from valkey_operator.controllers.agents.reports import Reports
+from valkey_operator.controllers.clock import loop_time_of, utc_now
+from valkey_operator.controllers.ground import BY_OWNER, Ground
+from valkey_operator.controllers.keeper import Keeper, is_unbound
+from valkey_operator.controllers.kinds import NodeObject
+from valkey_operator.controllers.node_certificate import NodeCertificates
+from valkey_operator.controllers.pods import pod_facts, pod_of
+from valkey_operator.core.names import (
+    CR_ANNOTATION,
+    OWNER_LABEL,
+    ROLL_HASH_ANNOTATION,
+    TURN_ANNOTATION,
+    Owner,
+)
+from valkey_operator.core.pods import PodFacts
+from valkey_operator.core.quantity import parse_quantity
+from valkey_operator.core.render.objects import Manifest
+from valkey_operator.core.render.workload import claim, is_deployment, node_service, settings, workload
+from valkey_operator.core.status.node import NodeFacts, node_status
+from valkey_operator.kube.client import KubeClient
+from valkey_operator.kube.objects import Key, KubeObject
+from valkey_operator.runtime.metrics import EngineMetrics
+from valkey_operator.runtime.outcome import Result, TransientError
+
+
+class NodeController:
+    """For one term."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        client: KubeClient,
+        metrics: EngineMetrics,
+        reports: Reports,
+        *,
+        certificates: Callable[[Keeper[KubeObject]], NodeCertificates],
+    ) -> None:
+        self._ground = ground
+        self._client = client
+        self._reports = reports
+        self._nodes = Keeper(client, kinds.NODES, ground.nodes, metrics)
+        self._services = Keeper(client, kinds.SERVICES, ground.services, metrics)
+        self._claims = Keeper(client, kinds.CLAIMS, ground.claims, metrics)
+        self._settings = Keeper(client, kinds.CONFIG_MAPS, ground.config_maps, metrics)
+        self._stateful_sets = Keeper(client, kinds.STATEFUL_SETS, ground.stateful_sets, metrics)
+        self._deployments = Keeper(client, kinds.DEPLOYMENTS, ground.deployments, metrics)
+        self._certificates = certificates(Keeper(client, kinds.SECRETS, ground.secrets, metrics))
+
+    async def reconcile(self, key: Key) -> Result:
+        """Make everything of one node as it shall be, and say how it is."""
+        node = self._ground.nodes.get(key)
+        if node is None or node.metadata.deletion_timestamp:
+            self._reports.forget(key)
+            self._certificates.forget(key)
+            return Result()
+        if is_unbound(node):
+            return Result()
+        owner, cr = _owner(node), node.metadata.annotations[CR_ANNOTATION]
+        address = await self._ensure_service(node, owner, cr)
+        *_, renew_at = await asyncio.gather(
+            self._settings.ensure(settings(owner, node.metadata.labels, node.spec, cr=cr, address=address)),
+            self._ensure_claim(node, owner, cr),
+            self._certificates.ensure(owner, node.metadata.labels, cr=cr),
+        )
+        pod = self._pod(key)
+        await self._ensure_workload(node, owner, cr)
+        await self._replace_on_turn(node, pod)
+        await self._report(node, pod, address)
+        return Result(wake_at=loop_time_of(renew_at))
+
+    async def _ensure_service(self, node: NodeObject, owner: Owner, cr: str) -> str:
+        await self._services.ensure(node_service(owner, node.metadata.labels, node.spec, cr=cr))
+        await self._ground.services.wait_current([node.key])
+        service = self._ground.services.get(node.key)
+        if service is None or not service.spec.cluster_ip:
+            raise TransientError(f"Service {node.key} has no address yet")
+        return service.spec.cluster_ip
+
+    async def _ensure_claim(self, node: NodeObject, owner: Owner, cr: str) -> None:
+        volume = node.spec.persistence
+        if volume is None or not volume.enabled:
+            return
+        heir = _parent(node) if volume.retention == "Delete" else None
+        wanted = claim(owner, node.metadata.labels, node.spec, cr=cr, heir=heir)
+        await self._claims.ensure(self._never_smaller(wanted))
+
+    def _never_smaller(self, wanted: Manifest) -> Manifest:
+        """A volume that was kept may be larger than what is asked for now; it cannot shrink."""
+        live = self._ground.claims.get(Key(wanted["metadata"]["namespace"], wanted["metadata"]["name"]))
+        requests = wanted["spec"]["resources"]["requests"]
+        if live is not None and parse_quantity(live.spec.resources.requests.storage or "0") > parse_quantity(
+            requests["storage"]
+        ):
+            requests["storage"] = live.spec.resources.requests.storage
+        return wanted
+
+    async def _ensure_workload(self, node: NodeObject, owner: Owner, cr: str) -> None:
+        manifest = workload(owner, node.metadata.labels, node.spec, cr=cr)
+        if not is_deployment(node.spec):
+            await self._stateful_sets.ensure(manifest)
+            return
+        live = self._ground.deployments.get(node.key)
+        same = live is not None and live.spec.template.metadata.annotations.get(ROLL_HASH_ANNOTATION) == _hash_of(node)
+        if live is None or same or _is_its_turn(node):
+            await self._deployments.ensure(manifest)
+
+    async def _replace_on_turn(self, node: NodeObject, pod: PodFacts | None) -> None:
+        """A StatefulSet's pod is replaced by being deleted; nothing but the turn that the owner gave allows it."""
+        if is_deployment(node.spec) or pod is None or pod.leaving or not _is_its_turn(node):
+            return
+        live = self._ground.stateful_sets.get(node.key)
+        if pod.roll_hash != _hash_of(node) and live is not None and not is_unbound(live):
+            await self._ground.stateful_sets.wait_current([node.key])
+            await self._client.delete(kinds.PODS.resource, Key(node.key.namespace, pod.name), uid=pod.uid)
+
+    async def _report(self, node: NodeObject, pod: PodFacts | None, address: str) -> None:
+        received = self._reports.get(node.key, pod.uid) if pod else None
+        view = received.view if received else None
+        facts = NodeFacts(
+            name=node.key.name,
+            generation=node.metadata.generation,
+            spec=node.spec,
+            pod=pod,
+            view=view,
+            service_ip=address,
+            follows=self._node_at(node, view.link.primary.host) if view and view.link else None,
+            now=utc_now(),
+        )
+        status = msgspec.to_builtins(node_status(facts, node.status))
+        manifest = {"metadata": {"namespace": node.key.namespace, "name": node.key.name}, "status": status}
+        await self._nodes.writer.apply_status(
+            manifest, NodeObject, live_status=msgspec.to_builtins(node.status) if node.status else None
+        )
+
+    def _node_at(self, node: NodeObject, address: str) -> str | None:
+        cluster = node.metadata.labels.get(OWNER_LABEL, "")
+        for service in self._ground.services.by_index(BY_OWNER, cluster):
+            if service.key.namespace == node.key.namespace and service.spec.cluster_ip == address:
+                return service.key.name
+        return None
+
+    def _pod(self, key: Key) -> PodFacts | None:
+        pod = pod_of(self._ground, key)
+        return None if pod is None else pod_facts(pod, self._ground.machine_of(pod.spec.node_name))
+
+
+def _owner(node: NodeObject) -> Owner:
+    meta = node.metadata
+    return Owner(kind="ValkeyNode", namespace=meta.namespace, name=meta.name, uid=meta.uid)
+
+
+def _parent(node: NodeObject) -> Owner | None:
+    for owner in node.metadata.owner_references:
+        if owner.controller:
+            return Owner(kind=owner.kind, namespace=node.metadata.namespace, name=owner.name, uid=owner.uid)
+    return None
+
+
+def _hash_of(node: NodeObject) -> str | None:
+    template = node.spec.pod_template or {}
+    found: str | None = template.get("metadata", {}).get("annotations", {}).get(ROLL_HASH_ANNOTATION)
+    return found
+
+
+def _is_its_turn(node: NodeObject) -> bool:
+    return node.metadata.annotations.get(TURN_ANNOTATION) == _hash_of(node)

@@ -1,0 +1,71 @@
+"""Pods as Kubernetes tells of them, in the words that plans and statuses use.
+
+Owns: the translation, and which of a node's pods is the one that counts. Refuses to know: what follows from it.
+"""
+
+from valkey_operator.controllers.ground import BY_NODE, Ground
+from valkey_operator.controllers.kinds import ContainerStatus, PodObject
+from valkey_operator.core.names import ROLE_LABEL, ROLL_HASH_ANNOTATION
+from valkey_operator.core.pods import PodFacts
+from valkey_operator.core.render.pod import AGENT, SERVER
+from valkey_operator.kube.objects import Key, KubeObject
+
+ZONE_LABEL = "topology.kubernetes.io/zone"
+# Kubernetes tries again by itself after each of these, yet somebody has to do something first.
+_STUCK = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+    }
+)
+
+
+def pod_of(ground: Ground, node: Key) -> PodObject | None:
+    """The pod of a node: the one that stays, else the one that is going."""
+    pods = [pod for pod in ground.pods.by_index(BY_NODE, node.name) if pod.key.namespace == node.namespace]
+    pods.sort(key=lambda pod: (pod.metadata.deletion_timestamp is None, pod.metadata.creation_timestamp))
+    return pods[-1] if pods else None
+
+
+def pod_facts(pod: PodObject, machine: KubeObject | None) -> PodFacts:
+    """What is known of a pod; `machine` is Kubernetes' node that it runs on, as far as we may see it."""
+    return PodFacts(
+        name=pod.metadata.name,
+        uid=pod.metadata.uid,
+        ip=pod.status.pod_ip or None,
+        ready=any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions),
+        leaving=pod.metadata.deletion_timestamp is not None,
+        agent_started=_runs(AGENT, pod.status.init_container_statuses),
+        server_started=_runs(SERVER, pod.status.container_statuses),
+        roll_hash=pod.metadata.annotations.get(ROLL_HASH_ANNOTATION),
+        role=pod.metadata.labels.get(ROLE_LABEL),
+        zone=machine.metadata.labels.get(ZONE_LABEL) if machine else None,
+        problem=_problem(pod),
+    )
+
+
+def _runs(name: str, statuses: tuple[ContainerStatus, ...]) -> bool:
+    return any(each.name == name and each.state.running is not None for each in statuses)
+
+
+def _problem(pod: PodObject) -> str | None:
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return f"Pod {pod.metadata.name} fits on no machine: {condition.message}"
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        if sentence := _stuck(status):
+            return f"Pod {pod.metadata.name}: {sentence}"
+    return None
+
+
+def _stuck(status: ContainerStatus) -> str | None:
+    waiting = status.state.waiting
+    if waiting is None or waiting.reason not in _STUCK:
+        return None
+    return f"container {status.name} cannot start ({waiting.reason}): {waiting.message or 'see its log'}"

@@ -1,0 +1,215 @@
+"""The controller of Valkeys: observe, plan, act, report.
+
+Owns: the order of these for one Valkey. Refuses to know: what is decided (core), how it is carried out (shard_steps.py,
+valkey_objects.py), and how a pod comes to be (node.py).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from valkey_operator.controllers.clock import utc_now
+from valkey_operator.controllers.keeper import NameConflictError
+from valkey_operator.controllers.kinds import ShardObject, ValkeyObject
+from valkey_operator.controllers.references import References
+from valkey_operator.controllers.shard_steps import ShardSteps
+from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, owner_of
+from valkey_operator.controllers.valkey_objects import ValkeyObjects
+from valkey_operator.core.effective import EffectiveValkey
+from valkey_operator.core.names import node_index, shard_labels
+from valkey_operator.core.render.directives import directives_for
+from valkey_operator.core.render.node import NodeSource, valkey_node
+from valkey_operator.core.render.pod import Site
+from valkey_operator.core.render.roll import roll_hash
+from valkey_operator.core.shard.members import needed_indices, next_turn, removable
+from valkey_operator.core.shard.plan import plan_shard
+from valkey_operator.core.shard.steps import Reason
+from valkey_operator.core.status.valkey import Findings, valkey_status
+from valkey_operator.core.validation import Problem, check_valkey
+from valkey_operator.kube.errors import ForbiddenError, InvalidError
+from valkey_operator.kube.events import About, Event, EventRecorder
+from valkey_operator.kube.objects import Key
+from valkey_operator.runtime.outcome import DONE, Result, TransientError
+
+MOST_ROUNDS = 1000
+RECHECK_S = 5.0
+_NOT_TOLD = frozenset({Reason.MEMBERS_CHANGED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One Valkey while it is reconciled."""
+
+    valkey: ValkeyObject
+    spec: EffectiveValkey
+    source: NodeSource
+    problems: Sequence[Problem]
+
+    @property
+    def key(self) -> Key:
+        """Which one."""
+        return self.valkey.key
+
+
+class ValkeyController:
+    """For one term."""
+
+    def __init__(
+        self,
+        facts: ValkeyGround,
+        objects: ValkeyObjects,
+        references: References,
+        *,
+        steps: ShardSteps,
+        events: EventRecorder,
+        site: Site,
+    ) -> None:
+        self._facts = facts
+        self._objects = objects
+        self._references = references
+        self._steps = steps
+        self._events = events
+        self._site = site
+
+    async def reconcile(self, key: Key) -> Result:
+        """Bring one Valkey closer to its spec, and say how it is."""
+        valkey = self._objects.valkeys.store.get(key)
+        if valkey is None or valkey.metadata.deletion_timestamp:
+            return DONE
+        case = await self._open(valkey)
+        conflict, waits_for, view = None, None, None
+        try:
+            view, waits_for = await self._carry_out(case)
+        except (NameConflictError, InvalidError, ForbiddenError) as problem:
+            conflict = str(problem)
+        except TransientError as problem:
+            await self._report(case, self._look(case), waits_for=str(problem))
+            raise
+        await self._report(case, view or self._look(case), waits_for=waits_for, conflict=conflict)
+        return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if case.problems or conflict else DONE
+
+    async def _open(self, valkey: ValkeyObject) -> Case:
+        spec = self._facts.effective(valkey)
+        maps, missing = await self._references.read(valkey.key.namespace, spec)
+        problems = [*missing, *check_valkey(valkey.key.name, spec, maps=maps)]
+        directives = directives_for(spec, maps)
+        source = NodeSource(
+            owner=owner_of(valkey),
+            labels=shard_labels("Valkey", valkey.key.name),
+            spec=spec,
+            zones=spec.az_distribution,
+            directives=directives,
+            roll_hash=roll_hash(spec, spec.az_distribution, directives),
+            site=self._site,
+        )
+        return Case(valkey=valkey, spec=spec, source=source, problems=problems)
+
+    async def _carry_out(self, case: Case) -> tuple[ShardView | None, str | None]:
+        if not case.problems:
+            await self._make_objects(case)
+        record = self._objects.shards.store.get(case.key)
+        if record is None:
+            return None, None
+        view, waits_for = await self._settle(case)
+        if not case.problems:
+            await self._change_nodes(case, view)
+        await self._steps.label_pods(view)
+        return view, waits_for
+
+    async def _make_objects(self, case: Case) -> None:
+        """Everything that shall exist, as far as the plan of the shard does not come first."""
+        source, volumes = case.source, self._facts.volumes(case.valkey)
+        existing = self._facts.nodes(case.valkey)
+        alone = case.spec.replicas == 1 and len(existing) <= 1
+        record, _ = await asyncio.gather(
+            self._objects.ensure_record(source.owner, source.labels, volumes if case.spec.persistence.enabled else {}),
+            self._objects.ensure(source.owner, source.labels, case.spec, alone=alone),
+        )
+        needed = needed_indices(
+            case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
+        )
+        turn = next_turn(self._view(case, record).facts)
+        await asyncio.gather(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
+
+    async def _ensure_node(self, case: Case, index: int, turn: str | None) -> None:
+        is_its_turn = turn is not None and node_index(case.key.name, turn) == index
+        await self._objects.nodes.ensure(valkey_node(case.source, index, is_its_turn=is_its_turn))
+
+    async def _settle(self, case: Case) -> tuple[ShardView, str | None]:
+        """Plan and act until there is nothing left to do at this moment."""
+        for _ in range(MOST_ROUNDS):
+            await self._objects.shards.store.wait_current([case.key])
+            record = self._objects.shards.store.get(case.key)
+            if record is None:
+                raise TransientError(f"the record of {case.key} is gone")
+            view = self._view(case, record)
+            if await self._steps.ask(view):
+                view = self._view(case, record)
+            plan = plan_shard(view.facts)
+            if not plan.steps:
+                return view, plan.waits_for
+            await self._steps.carry_out(plan, record, view, lambda why, what: self._tell(case.valkey, why, what))
+        raise TransientError(f"the shard of {case.key} does not come to rest")
+
+    async def _change_nodes(self, case: Case, view: ShardView) -> None:
+        for name in removable(view.facts):
+            await self._objects.nodes.remove(Key(case.key.namespace, name))
+        if case.spec.persistence.retention != "Delete" or case.spec.replicas == 0:
+            return
+        existing = self._facts.nodes(case.valkey)
+        for index, claim in self._facts.volumes(case.valkey).items():
+            if index >= case.spec.replicas and index not in existing:
+                await self._objects.claims.remove(claim)
+
+    def _look(self, case: Case) -> ShardView | None:
+        record = self._objects.shards.store.get(case.key)
+        return None if record is None else self._view(case, record)
+
+    def _view(self, case: Case, record: ShardObject) -> ShardView:
+        existing = self._facts.nodes(case.valkey)
+        # A spec that cannot be carried out leaves everything as it is.
+        replicas = max(existing, default=-1) + 1 if case.problems else case.spec.replicas
+        return self._facts.shard(
+            case.valkey, case.spec, record.spec, replicas=replicas, roll_hash=case.source.roll_hash
+        )
+
+    async def _report(
+        self, case: Case, view: ShardView | None, *, waits_for: str | None = None, conflict: str | None = None
+    ) -> None:
+        before = case.valkey.status
+        pods = view.pods if view else {}
+        found = Findings(
+            owner=case.source.owner,
+            generation=case.valkey.metadata.generation,
+            spec=case.spec,
+            shard=view.facts if view else None,
+            waits_for=waits_for,
+            problems=case.problems,
+            conflict=conflict,
+            pod_problems={name: pod.problem for name, pod in pods.items() if pod.problem and not pod.ready},
+            zones={name: pod.zone for name, pod in pods.items() if pod.zone},
+            now=utc_now(),
+        )
+        status = valkey_status(found, before)
+        if before is None or (before.state, before.reason) != (status.state, status.reason):
+            unwell = status.state in ("Degraded", "Failed")
+            told = (status.reason or "", status.message or "")
+            self._events.record(Event(_about(case.valkey), "Warning" if unwell else "Normal", *told))
+        manifest = {
+            "metadata": {"namespace": case.key.namespace, "name": case.key.name},
+            "status": msgspec.to_builtins(status),
+        }
+        await self._objects.valkeys.writer.apply_status(
+            manifest, ValkeyObject, live_status=msgspec.to_builtins(before) if before else None
+        )
+
+    def _tell(self, valkey: ValkeyObject, reason: Reason, message: str) -> None:
+        if reason not in _NOT_TOLD:
+            self._events.record(Event(_about(valkey), "Normal", reason, message))
+
+
+def _about(valkey: ValkeyObject) -> About:
+    meta = valkey.metadata
+    return About("valkey.io/v1alpha1", "Valkey", meta.namespace, meta.name, meta.uid)

@@ -1,0 +1,129 @@
+"""What is known about a Valkey, gathered from the caches and from the agents' reports.
+
+Owns: the gathering. Refuses to know: what follows from it.
+"""
+
+import msgspec
+
+from valkey_operator.api.meta import ObjectMeta
+from valkey_operator.api.operator_defaults import ValkeyOperatorDefaults
+from valkey_operator.api.shard import ValkeyShardSpec
+from valkey_operator.controllers.agents.channels import Target
+from valkey_operator.controllers.agents.reports import Reports
+from valkey_operator.controllers.clock import utc_now
+from valkey_operator.controllers.ground import BY_OWNER, BY_OWNER_UID, Ground
+from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
+from valkey_operator.controllers.pods import pod_facts, pod_of
+from valkey_operator.core.defaults import effective_valkey, layers_for
+from valkey_operator.core.effective import EffectiveValkey
+from valkey_operator.core.names import NODE_LABEL, Owner, node_index
+from valkey_operator.core.pods import PodFacts
+from valkey_operator.core.render.pod import SERVER_PORT
+from valkey_operator.core.shard.facts import Member, ShardFacts
+from valkey_operator.kube.objects import Key
+from valkey_operator.valkey.boot import Address
+
+
+class ShardView(msgspec.Struct, frozen=True):
+    """The facts that plans need, and the pods behind them."""
+
+    namespace: str
+    facts: ShardFacts
+    pods: dict[str, PodFacts]
+
+    def target(self, node: str) -> Target | None:
+        """The agent of a node, if it has an address."""
+        pod = self.pods.get(node)
+        return Target(Key(self.namespace, node), pod.uid, pod.ip) if pod is not None and pod.ip else None
+
+    @property
+    def unheard(self) -> list[Target]:
+        """Agents that run, and of which nothing was heard in this term."""
+        silent = [member.name for member in self.facts.members if member.view is None]
+        targets = [self.target(name) for name in silent if name in self.pods]
+        return [each for each in targets if each is not None and self.pods[each.key.name].agent_started]
+
+
+class ValkeyGround:
+    """Questions about one Valkey after the other."""
+
+    def __init__(self, ground: Ground, reports: Reports, operator_namespace: str) -> None:
+        self._ground = ground
+        self._reports = reports
+        self._operator_namespace = operator_namespace
+
+    def effective(self, valkey: ValkeyObject) -> EffectiveValkey:
+        """The spec with every default."""
+        found = [
+            ValkeyOperatorDefaults(
+                metadata=ObjectMeta(name=each.key.name, namespace=each.key.namespace), spec=each.spec
+            )
+            for each in self._ground.defaults.list()
+        ]
+        return effective_valkey(valkey.spec, layers_for(valkey.key.namespace, self._operator_namespace, found))
+
+    def nodes(self, valkey: ValkeyObject) -> dict[int, NodeObject]:
+        """The nodes that exist and stay, by index."""
+        found: dict[int, NodeObject] = {}
+        for node in self._ground.nodes.by_index(BY_OWNER_UID, valkey.metadata.uid):
+            index = node_index(valkey.key.name, node.key.name)
+            if index is not None and not node.metadata.deletion_timestamp:
+                found[index] = node
+        return dict(sorted(found.items()))
+
+    def volumes(self, valkey: ValkeyObject) -> dict[int, Key]:
+        """The claims of its nodes, those of nodes that are gone too, by index."""
+        found: dict[int, Key] = {}
+        for claim in self._ground.claims.by_index(BY_OWNER, valkey.key.name):
+            index = node_index(valkey.key.name, claim.metadata.labels.get(NODE_LABEL, ""))
+            stays = claim.key.namespace == valkey.key.namespace and not claim.metadata.deletion_timestamp
+            if index is not None and stays:
+                found[index] = claim.key
+        return found
+
+    def shard(
+        self, valkey: ValkeyObject, spec: EffectiveValkey, record: ValkeyShardSpec, *, replicas: int, roll_hash: str
+    ) -> ShardView:
+        """The shard at this moment."""
+        nodes = self.nodes(valkey)
+        pods = {node.key.name: pod for node in nodes.values() if (pod := self._pod(node.key)) is not None}
+        members = tuple(
+            self._member(node.key, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=roll_hash)
+            for index, node in nodes.items()
+        )
+        facts = ShardFacts(
+            record=record,
+            members=members,
+            replicas=replicas,
+            min_replicas_to_write=spec.replication.min_replicas_to_write,
+            now=utc_now(),
+        )
+        return ShardView(valkey.key.namespace, facts, pods)
+
+    def _pod(self, node: Key) -> PodFacts | None:
+        pod = pod_of(self._ground, node)
+        return None if pod is None else pod_facts(pod, self._ground.machine_of(pod.spec.node_name))
+
+    def _member(self, node: Key, index: int, pod: PodFacts | None, *, wanted: bool, roll_hash: str) -> Member:
+        service = self._ground.services.get(node)
+        received = self._reports.get(node, pod.uid) if pod is not None else None
+        address = service.spec.cluster_ip if service is not None else ""
+        return Member(
+            name=node.name,
+            index=index,
+            wanted=wanted,
+            address=Address(address, SERVER_PORT) if address else None,
+            pod_uid=pod.uid if pod else None,
+            pod_ip=pod.ip if pod else None,
+            pod_ready=pod is not None and pod.ready,
+            pod_leaving=pod is not None and pod.leaving,
+            server_started=pod is not None and pod.server_started,
+            stale=pod is not None and pod.roll_hash != roll_hash,
+            view=received.view if received else None,
+        )
+
+
+def owner_of(valkey: ValkeyObject) -> Owner:
+    """A Valkey as the owner of what is made for it."""
+    meta = valkey.metadata
+    return Owner(kind="Valkey", namespace=meta.namespace, name=meta.name, uid=meta.uid)

@@ -1,0 +1,22 @@
+"""A pod as plans and statuses need it.
+
+Owns: the value. Refuses to know: how Kubernetes spells it (controllers/pods.py).
+"""
+
+import msgspec
+
+
+class PodFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One pod. `problem` is a sentence about why it does not come up, if Kubernetes says so."""
+
+    name: str
+    uid: str
+    ip: str | None = None
+    ready: bool = False
+    leaving: bool = False
+    agent_started: bool = False
+    server_started: bool = False
+    roll_hash: str | None = None
+    role: str | None = None
+    zone: str | None = None
+    problem: str | None = None

@@ -1,0 +1,226 @@
+"""The status of a Valkey: what a person should know, and do next.
+
+Owns: its state, conditions and fields. Refuses to know: how anything was found out.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from valkey_operator.api.status import (
+    Condition,
+    ConditionType,
+    Endpoints,
+    ExporterStatus,
+    Operation,
+    State,
+    TlsStatus,
+)
+from valkey_operator.api.valkey import ValkeyNodeSummary, ValkeyStatus
+from valkey_operator.core.effective import EffectiveValkey
+from valkey_operator.core.names import Owner
+from valkey_operator.core.render.pod import SERVER_PORT, password_source
+from valkey_operator.core.shard.facts import Member, ShardFacts, runs_as
+from valkey_operator.core.status.conditions import Said, conditions_after
+from valkey_operator.core.status.node import observed_role
+from valkey_operator.core.validation import Problem
+from valkey_operator.valkey.info import Role
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the status is made from. `shard` is None until there is a record."""
+
+    owner: Owner
+    generation: int
+    spec: EffectiveValkey
+    shard: ShardFacts | None
+    waits_for: str | None = None
+    problems: Sequence[Problem] = ()
+    conflict: str | None = None
+    pod_problems: Mapping[str, str] = {}
+    zones: Mapping[str, str] = {}
+    now: datetime
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The state in one word, and why."""
+
+    state: State
+    reason: str
+    message: str
+
+
+def valkey_status(found: Findings, before: ValkeyStatus | None) -> ValkeyStatus:
+    """What is told about a Valkey."""
+    verdict = judge(found, before)
+    members = found.shard.members if found.shard else ()
+    record = found.shard.record if found.shard else None
+    primary = _primary(found)
+    operation = record.operation if record else None
+    return ValkeyStatus(
+        state=verdict.state,
+        reason=verdict.reason,
+        message=verdict.message,
+        observed_generation=found.generation,
+        conditions=_conditions(found, verdict, before),
+        version=_version(members),
+        total_replicas=found.spec.replicas,
+        ready_replicas=sum(member.pod_ready for member in members),
+        secret_name=_secret_name(found),
+        endpoints=_endpoints(found),
+        tls=TlsStatus(enabled=False),
+        exporter=_exporter(found),
+        primary=primary.name if primary else None,
+        primary_epoch=record.epoch if record and record.epoch else None,
+        replicas=[member.name for member in members if observed_role(member.view) == "replica"] or None,
+        operation=_operation(operation) if operation else None,
+        sentinel_managed=found.spec.sentinel is not None,
+        sentinel_name=found.spec.sentinel.name if found.spec.sentinel else None,
+        selector=f"valkey.io/kind=Valkey,valkey.io/cluster={found.owner.name}",
+        nodes=[_summary(member, found.zones.get(member.name)) for member in members] or None,
+    )
+
+
+def judge(found: Findings, before: ValkeyStatus | None) -> Verdict:
+    """The state in one word, and why; the first that applies."""
+    members = found.shard.members if found.shard else ()
+    if held := _held(found):
+        reason, message = held
+        return Verdict("Degraded" if any(m.pod_ready for m in members) else "Failed", reason, message)
+    if found.spec.replicas == 0:
+        return _suspended(members)
+    changing = _changing(found)
+    if changing is None and _all_ready(found):
+        count = found.spec.replicas
+        return Verdict("Ready", "AllNodesHealthy", f"{count} of {count} nodes are Ready.")
+    message = _why_not(found) or changing or "Nodes are starting."
+    if changing is None and _was_settled(before, found.generation):
+        return Verdict("Degraded", "NodesNotReady", message)
+    if before is None or before.state in (None, "Initializing", "Suspended"):
+        return Verdict("Initializing", "NodesStarting", message)
+    return Verdict("Reconciling", "Changing", message)
+
+
+def _held(found: Findings) -> tuple[str, str] | None:
+    """Why the spec is not carried out; what runs already keeps running."""
+    if found.conflict:
+        return "NameConflict", found.conflict
+    if found.problems:
+        return "InvalidSpec", " ".join(f"{problem.sentence()}." for problem in found.problems)
+    return None
+
+
+def _suspended(members: Sequence[Member]) -> Verdict:
+    if members:
+        names = ", ".join(member.name for member in members)
+        return Verdict("Reconciling", "Suspending", f"{names} is being stopped; volumes are kept.")
+    return Verdict("Suspended", "Suspended", "No pods run; volumes are kept. Set replicas to 1 or more to resume.")
+
+
+def _changing(found: Findings) -> str | None:
+    """What is being changed about the nodes, if anything."""
+    if found.shard is None:
+        return "The first nodes are being made."
+    wanted = [member for member in found.shard.members if member.wanted]
+    surplus = [member.name for member in found.shard.members if not member.wanted]
+    stale = [member.name for member in wanted if member.stale]
+    if found.shard.record.operation is not None:
+        operation = found.shard.record.operation
+        return f"{operation.source} hands over to {operation.target}: {operation.reason}."
+    if surplus:
+        return f"{', '.join(surplus)} is to be removed."
+    if len(wanted) < found.spec.replicas:
+        return f"{len(wanted)} of {found.spec.replicas} nodes exist."
+    return f"{', '.join(stale)} is to be restarted for the new spec." if stale else None
+
+
+def _all_ready(found: Findings) -> bool:
+    members = found.shard.members if found.shard else ()
+    return _primary(found) is not None and all(member.pod_ready for member in members)
+
+
+def _why_not(found: Findings) -> str | None:
+    if found.pod_problems:
+        return " ".join(found.pod_problems[name] for name in sorted(found.pod_problems))
+    members = found.shard.members if found.shard else ()
+    behind = [member.name for member in members if not member.pod_ready]
+    if found.waits_for:
+        return f"Waits for {found.waits_for}."
+    return f"{', '.join(behind)} is not Ready yet." if behind else None
+
+
+def _was_settled(before: ValkeyStatus | None, generation: int) -> bool:
+    """Whether this very spec was carried out once."""
+    progressing = _find(before.conditions if before else None, ConditionType.PROGRESSING)
+    return progressing is not None and progressing.status == "False" and progressing.observed_generation == generation
+
+
+def _find(conditions: Sequence[Condition] | None, type_: ConditionType) -> Condition | None:
+    return next((each for each in conditions or () if each.type == type_), None)
+
+
+def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) -> list[Condition]:
+    primary = _primary(found)
+    progressing = verdict.state in ("Initializing", "Reconciling")
+    valid = "The spec can be carried out." if not found.problems else verdict.message
+    said = [
+        Said(ConditionType.READY, verdict.state == "Ready", verdict.reason, verdict.message),
+        Said(ConditionType.PROGRESSING, progressing, verdict.reason, verdict.message),
+        Said(ConditionType.DEGRADED, verdict.state in ("Degraded", "Failed"), verdict.reason, verdict.message),
+        Said(ConditionType.SPEC_VALID, not found.problems, "InvalidSpec" if found.problems else "Valid", valid),
+        Said(
+            ConditionType.PRIMARY_ELECTED,
+            primary is not None,
+            "PrimaryWritable" if primary else "NoPrimary",
+            f"{primary.name} takes writes." if primary else "No node takes writes now.",
+        ),
+    ]
+    if found.conflict:
+        said.append(Said(ConditionType.NAME_CONFLICT, True, "NameConflict", found.conflict))
+    return conditions_after(before.conditions if before else None, said, now=found.now, generation=found.generation)
+
+
+def _primary(found: Findings) -> Member | None:
+    if found.shard is None:
+        return None
+    primary = found.shard.member(found.shard.record.primary)
+    return primary if primary and runs_as(primary.view, Role.PRIMARY) else None
+
+
+def _version(members: Sequence[Member]) -> str | None:
+    versions = {member.view.version for member in members if member.view and member.view.version}
+    return versions.pop() if len(versions) == 1 else None
+
+
+def _secret_name(found: Findings) -> str | None:
+    source = password_source(found.spec, found.owner.name)
+    return source.name if source else None
+
+
+def _endpoints(found: Findings) -> Endpoints:
+    place = f"{found.owner.namespace}.svc:{SERVER_PORT}"
+    name = found.owner.name
+    return Endpoints(
+        write=f"{name}.{place}",
+        read=f"{name}-read.{place}" if found.spec.read_service.enabled else None,
+        nodes=f"{name}-nodes.{place}",
+    )
+
+
+def _exporter(found: Findings) -> ExporterStatus | None:
+    exporter = found.spec.exporter
+    if not exporter.enabled:
+        return None
+    endpoint = f"http://{found.owner.name}-metrics.{found.owner.namespace}.svc:{exporter.port}/metrics"
+    return ExporterStatus(enabled=True, metrics_endpoint=endpoint)
+
+
+def _operation(operation: Operation) -> Operation:
+    return Operation(
+        type=operation.type, target=operation.target, reason=operation.reason, started_at=operation.started_at
+    )
+
+
+def _summary(member: Member, zone: str | None) -> ValkeyNodeSummary:
+    return ValkeyNodeSummary(name=member.name, role=observed_role(member.view), ready=member.pod_ready, zone=zone)

@@ -1,0 +1,98 @@
+"""Valkeys under test: how a test makes one, waits for it, and speaks with its servers."""
+
+import base64
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.manifests import IMAGE, Manifest, pod
+
+READY_WITHIN_S = 120
+CLIENT = "client"
+
+
+def valkey(name: str = "cart", *, replicas: int = 1, size: str = "256Mi", **spec: Any) -> Manifest:
+    """A Valkey with a small volume; `persistence` given in full replaces that."""
+    persistence = {"size": size} | spec.pop("persistence", {})
+    return {
+        "apiVersion": "valkey.io/v1alpha1",
+        "kind": "Valkey",
+        "metadata": {"name": name},
+        "spec": {"image": IMAGE, "replicas": replicas, "persistence": persistence, **spec},
+    }
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A namespace with Valkeys, and a pod to call them from."""
+
+    cluster: Cluster
+    namespace: str
+
+    def apply(self, *manifests: Manifest) -> None:
+        self.cluster.apply(*manifests, namespace=self.namespace)
+
+    def open_client(self) -> None:
+        """A pod with a command-line client, for calls through Services."""
+        self.apply(pod(CLIENT))
+        self.cluster.wait_for_pods(self.namespace, CLIENT)
+
+    def get(self, kind: str, name: str) -> Any:
+        return self.cluster.get(kind, name, self.namespace)
+
+    def exists(self, kind: str, name: str) -> bool:
+        found = self.cluster.try_kubectl("get", kind, name, f"--namespace={self.namespace}", "--output=name")
+        return found.returncode == 0
+
+    def status(self, name: str = "cart") -> Any:
+        return self.get("valkey", name).get("status", {})
+
+    def wait_for_state(self, state: str, name: str = "cart", *, deadline_s: float = READY_WITHIN_S) -> Any:
+        """The status, once it is about the present spec and in this state."""
+
+        def reached() -> Any:
+            found = self.get("valkey", name)
+            status = found.get("status", {})
+            current = status.get("observedGeneration") == found["metadata"]["generation"]
+            return status if current and status.get("state") == state else None
+
+        return self.cluster.wait_for(f"Valkey {name} to be {state}", reached, self.namespace, deadline_s=deadline_s)
+
+    def condition(self, type_: str, name: str = "cart") -> Any:
+        return next((each for each in self.status(name).get("conditions", []) if each["type"] == type_), None)
+
+    def password(self, secret: str = "cart-auth", key: str = "password") -> str:  # noqa: S107 - their names
+        return base64.b64decode(self.get("secret", secret)["data"][key]).decode()
+
+    def pod_of(self, node: str) -> Any:
+        """The pod of a node that is not on its way out."""
+        pods = self.cluster.get("pods", namespace=self.namespace, selector=f"valkey.io/node={node}")["items"]
+        return next(each for each in pods if "deletionTimestamp" not in each["metadata"])
+
+    def say(self, node: str, *words: str, password: str | None = None) -> str:
+        """What the server of a node answers."""
+        secret = self.password() if password is None else password
+        login = ["-a", secret, "--no-auth-warning"] if secret else []
+        name = self.pod_of(node)["metadata"]["name"]
+        command = ("exec", f"--namespace={self.namespace}", name, "--container=valkey", "--", "valkey-cli")
+        return self.cluster.kubectl(*command, *login, *words).strip()
+
+    def call(self, host: str, *words: str, password: str | None = None) -> str:
+        """What a Service answers, called from the client's pod."""
+        secret = self.password() if password is None else password
+        login = ["-a", secret, "--no-auth-warning"] if secret else []
+        return self.cluster.say_in(self.namespace, CLIENT, "valkey-cli", "-h", host, *login, *words)
+
+    def patch(self, name: str, spec: Manifest) -> None:
+        self.cluster.kubectl(
+            "patch",
+            "valkey",
+            name,
+            f"--namespace={self.namespace}",
+            "--type=merge",
+            f"--patch={json.dumps({'spec': spec})}",
+        )
+
+    def scale(self, replicas: int, name: str = "cart") -> None:
+        self.patch(name, {"replicas": replicas})
