@@ -57,6 +57,14 @@ def waits_at_gate(view: NodeView | None) -> bool:
     return view is not None and view.process is ProcessState.WAITING
 
 
+def has_no_server(view: NodeView | None) -> bool:
+    """Whether its server is known to be dead, or stands at the gate: with it, whatever was in memory is gone.
+
+    It stays so until the gate is opened, which an agent does not do by itself while somebody could take over.
+    """
+    return view is not None and view.process in {ProcessState.WAITING, ProcessState.GONE}
+
+
 def runs_as(view: NodeView | None, role: Role) -> bool:
     """Whether the server runs, answers, and says that it is one."""
     return (
@@ -96,8 +104,8 @@ def is_unbroken(view: NodeView | None) -> bool:
 
 
 def has_said_what_it_has(view: NodeView | None) -> bool:
-    """Whether it is known which data a node has: it stands at the gate, or runs and answers."""
-    return waits_at_gate(view) or runs_as(view, Role.REPLICA) or runs_as(view, Role.PRIMARY)
+    """Whether it is known which data a node has: those on its disk, or those of a server that answers."""
+    return has_no_server(view) or runs_as(view, Role.REPLICA) or runs_as(view, Role.PRIMARY)
 
 
 def copy_rank(member: Member) -> tuple[int, bool, int, int]:

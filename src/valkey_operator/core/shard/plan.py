@@ -12,6 +12,7 @@ from valkey_operator.core.shard.facts import (
     Member,
     ShardFacts,
     follows,
+    has_no_server,
     is_in_sync,
     is_parked,
     runs_as,
@@ -49,7 +50,7 @@ def plan_shard(facts: ShardFacts) -> ShardPlan:
 
 
 def _plan_around(facts: ShardFacts, primary: Member) -> ShardPlan:
-    if waits_at_gate(primary.view):
+    if has_no_server(primary.view):
         return _start(facts, primary) or after_restart(facts, primary)
     if runs_as(primary.view, Role.REPLICA):
         return _promote(facts, primary) or after_restart(facts, primary)
@@ -59,9 +60,11 @@ def _plan_around(facts: ShardFacts, primary: Member) -> ShardPlan:
 
 
 def _start(facts: ShardFacts, primary: Member) -> ShardPlan | None:
-    """A primary at the gate that nobody can replace starts with what it has."""
+    """A primary that nobody can replace starts with what it has, once it stands at the gate."""
     if facts.record.promotable:
         return None
+    if not waits_at_gate(primary.view):
+        return ShardPlan(waits_for=f"the server of {primary.name} to be started again")
     return ShardPlan(
         steps=(
             Open(
