@@ -6,6 +6,7 @@ import pytest
 
 from testbed.layout import Layout
 from tests.e2e.cluster import Cluster, cluster_under_test
+from tests.e2e.valkeys import Shop, open_shop
 
 SHOWN = pytest.StashKey[str]()
 
@@ -20,6 +21,12 @@ def namespace(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[str]
     with cluster.namespace("test") as name:
         request.node.stash[SHOWN] = name
         yield name
+
+
+@pytest.fixture
+def shop(cluster: Cluster, namespace: str) -> Shop:
+    """A namespace in which Pod Security is enforced, with a pod to call Valkeys from."""
+    return open_shop(cluster, namespace)
 
 
 @pytest.fixture

@@ -33,11 +33,6 @@ class Shop:
     def apply(self, *manifests: Manifest) -> None:
         self.cluster.apply(*manifests, namespace=self.namespace)
 
-    def open_client(self) -> None:
-        """A pod with a command-line client, for calls through Services."""
-        self.apply(pod(CLIENT))
-        self.cluster.wait_for_pods(self.namespace, CLIENT)
-
     def get(self, kind: str, name: str) -> Any:
         return self.cluster.get(kind, name, self.namespace)
 
@@ -96,3 +91,34 @@ class Shop:
 
     def scale(self, replicas: int, name: str = "cart") -> None:
         self.patch(name, {"replicas": replicas})
+
+    def delete_pod(self, node: str, *, force: bool = False) -> None:
+        name = self.pod_of(node)["metadata"]["name"]
+        now = ("--grace-period=0", "--force") if force else ()
+        self.cluster.kubectl("delete", "pod", name, f"--namespace={self.namespace}", "--wait=false", *now)
+
+    def kill_server(self, node: str) -> None:
+        """Kill -9 of the server process alone; its container starts again."""
+        script = 'for p in /proc/[0-9]*; do grep -q "^valkey-server" $p/comm && kill -9 ${p#/proc/}; done'
+        name = self.pod_of(node)["metadata"]["name"]
+        self.cluster.try_kubectl(
+            "exec", f"--namespace={self.namespace}", name, "--container=valkey", "--", "sh", "-c", script
+        )
+
+    def write(self, count: int, *, host: str = "cart", prefix: str = "key") -> None:
+        """Acknowledged writes through a Service."""
+        script = f"for i = 1, {count} do redis.call('SET', '{prefix}:' .. i, i) end return {count}"
+        assert self.call(host, "EVAL", script, "0") == str(count)
+
+    def count(self, node: str, *, prefix: str = "key") -> int:
+        """How many of those a node has."""
+        return int(self.say(node, "EVAL", f"return #redis.call('KEYS', '{prefix}:*')", "0"))
+
+
+def open_shop(cluster: Cluster, namespace: str) -> Shop:
+    """A shop in an empty namespace."""
+    cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    shop = Shop(cluster, namespace)
+    shop.apply(pod(CLIENT))
+    cluster.wait_for_pods(namespace, CLIENT)
+    return shop
