@@ -191,12 +191,12 @@ def test_files_that_are_missing_are_one_sentence(tmp_path: Path) -> None:
 
 def test_few_channels_are_kept_and_none_is_closed_under_a_call(tmp_path: Path) -> None:
     async def talk(office: Office) -> None:
-        everybody = [Target(KEY, f"uid-{n}", "127.0.0.1", office.ground.grpc_port) for n in range(8)]
+        everybody = [Target(KEY, f"uid-{n}", "127.0.0.1", office.ground.grpc_port) for n in range(3)]
         asked = [asyncio.create_task(office.agents.in_term(3).order(each, "Park", epoch=1)) for each in everybody]
         results = await asyncio.gather(*asked)
         assert {result.outcome for result in results} == {Outcome.OTHER_POD, Outcome.NOT_RUNNING}
         assert len(office.channels) == 2
-        await office.agents.hang_up("uid-7")
+        await office.agents.hang_up("uid-2")
         assert len(office.channels) == 1
 
     run(tmp_path, talk)

@@ -24,7 +24,7 @@ from valkey_operator.wire.tls import TlsFilesError
 
 REPORT_WITHIN_S = 1.0
 ORDER_WITHIN_S = 3.0
-MOST_PULLS = 64
+MOST_PULLS = 16
 _MOST_DETAIL = 200
 _Answer = TypeVar("_Answer")
 
