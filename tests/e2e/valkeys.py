@@ -106,13 +106,27 @@ class Shop:
         )
 
     def write(self, count: int, *, host: str = "cart", prefix: str = "key") -> None:
-        """Acknowledged writes through a Service."""
+        """Acknowledged writes through a Service, which may take a moment to lead to a new primary."""
         script = f"for i = 1, {count} do redis.call('SET', '{prefix}:' .. i, i) end return {count}"
-        assert self.call(host, "EVAL", script, "0") == str(count)
+        login = ("-a", self.password(f"{host}-auth"), "--no-auth-warning")
+        self.cluster.wait_for_answer(
+            self.namespace, CLIENT, "valkey-cli", "-h", host, *login, "EVAL", script, "0", expected=str(count)
+        )
 
     def count(self, node: str, *, prefix: str = "key") -> int:
         """How many of those a node has."""
         return int(self.say(node, "EVAL", f"return #redis.call('KEYS', '{prefix}:*')", "0"))
+
+    def wait_for_copies(self, count: int, *nodes: str) -> None:
+        """Wait until each of these nodes has that many; a server that was killed takes a moment to come back."""
+
+        def all_there() -> bool | None:
+            try:
+                return True if {self.count(node) for node in nodes} == {count} else None
+            except (AssertionError, StopIteration):
+                return None
+
+        self.cluster.wait_for(f"{count} keys on {', '.join(nodes)}", all_there, self.namespace, deadline_s=90)
 
 
 def open_shop(cluster: Cluster, namespace: str) -> Shop:

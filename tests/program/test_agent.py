@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import ssl
 import stat
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.agent_program import DEADLINE_S, Ground
 from tests.support.agents import NODE, OPERATOR, POD_UID
 from valkey_operator.wire.agent_client import AgentClient
+from valkey_operator.wire.tls import make_context
 
 
 @pytest.fixture
@@ -101,5 +103,23 @@ def test_a_file_in_the_gate_says_that_the_pod_leaves_and_goes_when_there_is_no_p
             (ground.gate / "leaving").touch()
             await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
             await ground.wait_for("end of the hook", lambda: not (ground.gate / "leaving").exists())
+
+    asyncio.run(run())
+
+
+def test_many_who_connect_at_once_do_not_bring_it_down(ground: Ground) -> None:
+    async def shake_hands(context: ssl.SSLContext) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", ground.grpc_port, ssl=context)
+        writer.transport.abort()
+
+    async def run() -> None:
+        async with ground.running() as agent:
+            await ground.wait_until_it_serves()
+            context = make_context(ground.files("op", OPERATOR), ssl.Purpose.SERVER_AUTH)
+            context.set_alpn_protocols(["h2"])
+            for _ in range(40):
+                await asyncio.gather(*(shake_hands(context) for _ in range(16)), return_exceptions=True)
+            assert agent.returncode is None, ground.log.read_text()
+            assert await asyncio.to_thread(ground.ask, "/livez") == (200, "ok\n")
 
     asyncio.run(run())

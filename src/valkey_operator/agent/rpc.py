@@ -30,7 +30,7 @@ from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT
 from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.wire.identity import Identity, has_identity
-from valkey_operator.wire.tls import TlsFiles, TlsFilesError, read_pems
+from valkey_operator.wire.tls import Pems, TlsFiles, TlsFilesError, read_pems
 
 log = structlog.get_logger(__name__)
 _SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
@@ -157,21 +157,29 @@ def make_grpc_server(service: AgentService, *, files: TlsFiles, operator: Identi
 
 
 def _credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    current = _configuration(files)
+    known = read_pems(files)
 
-    def newest() -> grpc.ServerCertificateConfiguration:
-        nonlocal current
+    def newest() -> grpc.ServerCertificateConfiguration | None:
+        """Asked at every handshake; None: as before. gRPC crashes if many at once are each given another one."""
+        nonlocal known
         try:
-            current = _configuration(files)
-        except TlsFilesError as problem:  # keeps what it has
+            found = read_pems(files)
+        except TlsFilesError as problem:
             log.warning("TLS files cannot be read", reason=str(problem))
-        return current
+            return None
+        if found == known:
+            return None
+        known = found
+        return _configuration(found)
 
-    return grpc.dynamic_ssl_server_credentials(current, newest, require_client_authentication=True)
+    return grpc.dynamic_ssl_server_credentials(
+        _configuration(known),
+        newest,  # type: ignore[arg-type] # the stubs forget None
+        require_client_authentication=True,
+    )
 
 
-def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
-    pems = read_pems(files)
+def _configuration(pems: Pems) -> grpc.ServerCertificateConfiguration:
     return grpc.ssl_server_certificate_configuration([(pems.key, pems.certificate)], root_certificates=pems.roots)
 
 

@@ -50,12 +50,16 @@ class ValkeyObjects:
         wanted = services(owner, labels, spec, alone=alone)
         await asyncio.gather(
             self._accounts.ensure(service_account(owner, labels)),
-            self._roles.ensure(role(owner, labels)),
-            self._bindings.ensure(role_binding(owner, labels)),
+            self._ensure_rights(owner, labels),
             *(self._services.ensure(service) for service in wanted),
             *self._removals(owner, {service["metadata"]["name"] for service in wanted}),
             self._ensure_password(owner, labels, spec),
         )
+
+    async def _ensure_rights(self, owner: Owner, labels: Mapping[str, str]) -> None:
+        # A right can only be bound once it is there.
+        await self._roles.ensure(role(owner, labels))
+        await self._bindings.ensure(role_binding(owner, labels))
 
     async def ensure_record(self, owner: Owner, labels: Mapping[str, str], volumes: Mapping[int, Key]) -> ShardObject:
         """The record, made once and then only ever swapped."""
