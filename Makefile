@@ -62,7 +62,7 @@ fmt: $(READY) ## format, and mend what the linter can mend
 # --- build, install, run --------------------------------------------------------------------------------------------
 
 .PHONY: generate
-generate: $(READY) ## the CRDs and admission policies in config/, from the code
+generate: $(READY) ## all of config/ and the generated parts of the chart, from the code and the chart
 	$(VENV)/python -m tools.generate
 
 .PHONY: build
