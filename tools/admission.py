@@ -94,10 +94,19 @@ def warning_policies() -> Objects:
 def _policy(
     name: str, action: str, *, resources: list[str], variables: dict[str, str], validations: Objects
 ) -> Objects:
-    rule = {"apiGroups": [GROUP], "apiVersions": [VERSION], "operations": ["CREATE", "UPDATE"], "resources": resources}
+    rule = {
+        "apiGroups": [GROUP],
+        "apiVersions": [VERSION],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": resources,
+        "scope": "*",
+    }
+    # Every default is spelled out, because the field is taken as a whole: who applies it a second time, Helm after
+    # kubectl or the other way round, has a conflict unless he says exactly what is stored.
+    constraints = {"resourceRules": [rule], "matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
     spec: dict[str, Any] = {
         "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rule]},
+        "matchConstraints": constraints,
         # What was stored before the policy existed must still get its finalizers and annotations.
         "matchConditions": [
             {"name": "spec-changes", "expression": "request.operation == 'CREATE' || object.spec != oldObject.spec"}
