@@ -20,6 +20,7 @@ help: ## list the targets
 
 .PHONY: demo
 demo: cluster deploy ## set everything up from nothing, and show what runs
+	for example in $(wildcard examples/valkey-*.yaml); do bin/kubectl apply --server-side --filename="$$example"; done
 	@bin/show-demo
 
 .PHONY: test
@@ -71,14 +72,17 @@ build: $(READY) ## the wheel and the image
 	bin/testbed images
 
 .PHONY: install
-install: cluster ## CRDs and RBAC into the cluster
-	bin/kubectl apply --server-side -f config/crd -f config/admission -f config/rbac
+install: cluster ## CRDs, admission policies and the namespace into the cluster, without the operator
+	bin/kubectl apply --server-side --force-conflicts -f config/crd -f config/admission -f config/rbac/namespace.yaml
 
 .PHONY: deploy
-deploy: install ## the operator into the cluster
-	sed 's|valkey-operator:dev|$(IMAGE)|' config/deploy/*.yaml | bin/kubectl apply --server-side -f -
-	@# The same tag may stand for a newer image by now.
-	bin/kubectl --namespace valkey-operator-system rollout restart deployment/valkey-operator
+deploy: cluster ## the chart into the cluster: CRDs, admission policies, rights, operator
+	bin/kubectl apply --server-side --force-conflicts -f config/rbac/namespace.yaml
+	@# An annotation that is always new, because the same tag may stand for a newer image by now.
+	image='$(IMAGE)'; bin/helm upgrade --install valkey-operator charts/valkey-operator \
+		--namespace valkey-operator-system --take-ownership --force-conflicts \
+		--set image.repository="$${image%:*}" --set-string image.tag="$${image##*:}" \
+		--set-string podAnnotations.deployed="$$(date --utc +%FT%TZ)"
 	bin/kubectl --namespace valkey-operator-system rollout status deployment/valkey-operator --timeout=120s
 
 .PHONY: run

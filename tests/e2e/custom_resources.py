@@ -7,6 +7,8 @@ from tests.e2e.cluster import Cluster, Manifest
 from valkey_operator.api.crd import KINDS
 
 API = "valkey.io/v1alpha1"
+# The chart may have installed others.
+APPLY = ("--server-side", "--force-conflicts")
 
 
 def manifest(kind: str, spec: Manifest | None = None, name: str = "example") -> Manifest:
@@ -31,10 +33,10 @@ def _dry_run(cluster: Cluster, *manifests: Manifest, flags: tuple[str, ...] = ()
 
 def install(cluster: Cluster) -> None:
     """CRDs and admission policies, in effect."""
-    cluster.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/config/crd")
+    cluster.kubectl("apply", *APPLY, f"--filename={REPOSITORY}/config/crd")
     names = [f"crd/{kind.plural}.valkey.io" for kind in KINDS]
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
-    cluster.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/config/admission")
+    cluster.kubectl("apply", *APPLY, f"--filename={REPOSITORY}/config/admission")
     cluster.wait_for("the admission policies to take effect", lambda: _policies_hold(cluster))
 
 

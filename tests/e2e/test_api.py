@@ -9,7 +9,7 @@ import yaml
 
 from testbed.layout import REPOSITORY
 from tests.e2e.cluster import Cluster, Manifest
-from tests.e2e.custom_resources import install, manifest, try_out
+from tests.e2e.custom_resources import APPLY, install, manifest, try_out
 from valkey_operator.api.crd import KINDS
 
 SAMPLES = Path(__file__).parent / "manifests-000"
@@ -24,7 +24,7 @@ def installed(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("folder", ["crd", "admission"])
 def test_everything_is_installed_without_a_warning(cluster: Cluster, folder: str) -> None:
-    done = cluster.try_kubectl("apply", "--server-side", f"--filename={REPOSITORY}/config/{folder}")
+    done = cluster.try_kubectl("apply", *APPLY, f"--filename={REPOSITORY}/config/{folder}")
     assert (done.returncode, done.stderr) == (0, "")
 
 

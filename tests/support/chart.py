@@ -34,7 +34,8 @@ def try_rendering(*values: str, release: str = "demo", namespace: str = "ops") -
 def render(*values: str, release: str = "demo", namespace: str = "ops") -> Objects:
     done = try_rendering(*values, release=release, namespace=namespace)
     assert done.returncode == 0, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
+    # The definitions are long, and the parser in C is ten times as quick.
+    return [each for each in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if each]
 
 
 def refusal(*values: str) -> str:
