@@ -12,6 +12,7 @@ from lightkube import codecs
 
 from valkey_operator.cli.engine import LEASE_NAME
 from valkey_operator.cli.settings import OperatorSettings, parse_settings
+from valkey_operator.controllers.agents.authority import SECRET_NAME
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = sorted(file for folder in ("rbac", "deploy") for file in (CONFIG / folder).glob("*.yaml"))
@@ -95,14 +96,13 @@ def test_no_role_has_a_wildcard_and_none_enters_pods() -> None:
             assert not {"pods/exec", "pods/attach", "pods/portforward"} & set(rule["resources"])
 
 
-def test_the_lease_of_the_role_is_the_one_that_the_operator_takes() -> None:
+def test_the_lease_and_the_secret_of_the_role_are_those_that_the_operator_takes() -> None:
     named = {
         rule["resources"][0]: rule["resourceNames"] for rule in objects()["Role"]["rules"] if "resourceNames" in rule
     }
-    assert named == {"leases": [LEASE_NAME], "secrets": ["valkey-operator-ca"]}
+    assert named == {"leases": [LEASE_NAME], "secrets": [SECRET_NAME]}
 
 
-@pytest.mark.xfail(reason="the flags for reports, agents and TLS come with the controllers", strict=False)
 def test_the_arguments_are_ones_that_the_program_takes() -> None:
     [container] = pod_spec()["containers"]
     settings = parse_settings(container["args"])

@@ -19,6 +19,7 @@ from tools.chart import CHART
 from tools.plain_manifests import plain_manifests
 from tools.yaml_text import REPOSITORY
 from valkey_operator.api.crd import KINDS
+from valkey_operator.core.names import KIND_LABEL
 
 pytestmark = [pytest.mark.images, pytest.mark.timeout(900)]
 
@@ -160,6 +161,7 @@ def test_the_network_policy_lets_agents_report_and_prometheus_read() -> None:
     agents, prometheus = spec["ingress"]
     assert agents["ports"] == [{"port": "reports"}]
     [peer] = agents["from"]
+    assert peer["podSelector"] == {"matchExpressions": [{"key": KIND_LABEL, "operator": "Exists"}]}
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}
     assert prometheus == {"ports": [{"port": "health"}], "from": [{"namespaceSelector": {}}]}
     everywhere = the(render("networkPolicy.enabled=true"), "NetworkPolicy")["spec"]["ingress"][0]["from"]
