@@ -55,6 +55,15 @@ def test_a_wrong_setting_is_one_sentence_and_code_two(ground: Ground, changes: d
     assert ground.log.read_text().count("\n") == 1
 
 
+def test_an_agent_that_cannot_take_orders_says_so_and_ends_with_code_two(ground: Ground) -> None:
+    async def run() -> None:
+        agent = await ground.start(grpc_address="192.0.2.1:9443")  # an address that no machine has
+        assert await asyncio.wait_for(agent.wait(), DEADLINE_S) == 2
+
+    asyncio.run(run())
+    assert "valkey-operator: the agent cannot start: 192.0.2.1:9443 cannot be opened" in ground.log.read_text()
+
+
 def test_a_report_goes_to_the_leader_a_standby_names(ground: Ground) -> None:
     async def run() -> None:
         leader, standby = ground.operator("leader"), ground.operator("standby")

@@ -1,14 +1,13 @@
 """The agent program: its parts, put together.
 
 Owns: start and stop. Refuses to know: how any part works.
-Order of start: settings and certificates are checked, the gate is made, orders are taken, and last of all the probes
-are served: kubelet starts the server only when they answer.
+Order of start: settings and certificates are checked, the gate is made, the probes are served, and from then on a
+server may start. What speaks with the operator is loaded meanwhile, in a thread: that takes as long as all the rest.
 """
 
 import asyncio
 import random
 import signal
-import socket
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
@@ -16,63 +15,66 @@ from functools import partial
 
 import structlog
 
-from valkey_operator.agent.events import Events
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.probes import ReadinessHold, probe_pages
 from valkey_operator.agent.record import RecordReader
 from valkey_operator.agent.report import Facts, Report
-from valkey_operator.agent.rpc import AgentService, make_grpc_server
 from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
 from valkey_operator.agent.starter import Starter, StartRules
 from valkey_operator.agent.watch import ProcessTable, listens_at
-from valkey_operator.wire.http_client import Peer
-from valkey_operator.wire.identity import operator_identity
 from valkey_operator.wire.pages import serve_pages
 from valkey_operator.wire.tls import Reloading, TlsFiles, TlsFilesError
 
 log = structlog.get_logger(__name__)
-STOP_WITHIN_S = 0.5
+Work = Coroutine[None, None, None]
 
 
 async def run_agent(settings: AgentSettings, version: str) -> None:
     """Run until SIGTERM or SIGINT; raises AgentSettingsError where the settings or files do not allow a start."""
     stop = _stop_on_signals()
     node = _make_node(settings, version)
-    operator = operator_identity(settings.operator_namespace)
-    files = TlsFiles(settings.tls)
+    pages, holds = probe_pages(lambda: node.report.facts), {b"/readyz": ReadinessHold(node)}
     try:
-        tls = Reloading(files, ssl.Purpose.SERVER_AUTH)
-        server = make_grpc_server(AgentService(node), files=files, operator=operator, address=settings.grpc_address)
-        await server.start()
-        async with serve_pages(
-            settings.probe_host,
-            settings.probe_port,
-            probe_pages(lambda: node.report.facts),
-            {b"/readyz": ReadinessHold(node)},
-        ) as port:
+        tls = Reloading(TlsFiles(settings.tls), ssl.Purpose.SERVER_AUTH)
+        async with serve_pages(settings.probe_host, settings.probe_port, pages, holds) as port:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
-            events = Events(node, _addresses(settings.operators), Peer(operator, tls), random.Random())  # noqa: S311
             await _run_until(
-                stop, [node.watch_process(), node.watch_server(), events.send_all(), *_starts(settings, node)]
+                stop, [node.watch_process(), node.watch_server(), *_starts(settings, node), _speak(settings, node, tls)]
             )
-            await server.stop(STOP_WITHIN_S)
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     node.connection.close()
     log.info("agent stopped")
 
 
-async def _run_until(stop: asyncio.Event, works: list[Coroutine[None, None, None]]) -> None:
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(work) for work in works]
-        await stop.wait()
-        for task in tasks:
-            task.cancel()
+async def _run_until(stop: asyncio.Event, works: list[Work]) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work) for work in works]
+            await stop.wait()
+            for task in tasks:
+                task.cancel()
+    except ExceptionGroup as problems:
+        wrong_settings, defects = problems.split(AgentSettingsError)
+        if wrong_settings is not None and defects is None:
+            raise wrong_settings.exceptions[0] from None
+        raise
 
 
-def _starts(settings: AgentSettings, node: Node) -> list[Coroutine[None, None, None]]:
+async def _speak(settings: AgentSettings, node: Node, tls: Reloading) -> None:
+    speak = await asyncio.to_thread(_load_channel)
+    await speak(settings, node, tls)
+
+
+def _load_channel() -> Callable[[AgentSettings, Node, Reloading], Awaitable[None]]:
+    from valkey_operator.agent.channel import speak_with_operator  # noqa: PLC0415 - see the module's docstring
+
+    return speak_with_operator
+
+
+def _starts(settings: AgentSettings, node: Node) -> list[Work]:
     """Starts by the record, where there is one to read."""
     if settings.record is None:
         return []
@@ -106,25 +108,6 @@ def _make_node(settings: AgentSettings, version: str) -> Node:
         connection=ServerConnection(gate.socket, gate.password),
         first=Report(pod_uid=settings.pod_uid, boot_id=str(uuid.uuid4()), agent_version=version, seq=1, facts=Facts()),
     )
-
-
-def _addresses(operators: tuple[str, ...]) -> Callable[[], Awaitable[list[str]]]:
-    """Every operator: the name of a headless Service stands for all of them."""
-
-    async def resolve() -> list[str]:
-        loop = asyncio.get_running_loop()
-        found: list[str] = []
-        for operator in operators:
-            host, _, port = operator.rpartition(":")
-            try:
-                infos = await loop.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-            except OSError as error:
-                log.debug("operator's name is not known", host=host, reason=str(error))
-                continue
-            found += ["[{}]:{}".format(*address) for *_, address in infos]
-        return found
-
-    return resolve
 
 
 def _stop_on_signals() -> asyncio.Event:
