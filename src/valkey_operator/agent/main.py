@@ -20,6 +20,7 @@ from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.probes import ReadinessHold, probe_pages
 from valkey_operator.agent.record import RecordReader
 from valkey_operator.agent.report import Facts, Report
+from valkey_operator.agent.safe_base import end_safe_bases
 from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
 from valkey_operator.agent.starter import Starter, StartRules
@@ -40,9 +41,7 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
         tls = Reloading(TlsFiles(settings.tls), ssl.Purpose.SERVER_AUTH)
         async with serve_pages(settings.probe_host, settings.probe_port, pages, holds) as port:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
-            await _run_until(
-                stop, [node.watch_process(), node.watch_server(), *_starts(settings, node), _speak(settings, node, tls)]
-            )
+            await _run_until(stop, [*_works(settings, node), _speak(settings, node, tls)])
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     node.connection.close()
@@ -74,10 +73,11 @@ def _load_channel() -> Callable[[AgentSettings, Node, Reloading], Awaitable[None
     return speak_with_operator
 
 
-def _starts(settings: AgentSettings, node: Node) -> list[Work]:
-    """Starts by the record, where there is one to read."""
+def _works(settings: AgentSettings, node: Node) -> list[Work]:
+    """What is done beside the server; starts by the record only where there is one to read."""
+    works = [node.watch_process(), node.watch_server(), end_safe_bases(node, Gate(settings.gate).socket)]
     if settings.record is None:
-        return []
+        return works
     rules = StartRules(
         node=settings.node,
         primary_domain=settings.primary_domain,
@@ -85,7 +85,8 @@ def _starts(settings: AgentSettings, node: Node) -> list[Work]:
         min_replicas_to_write=settings.min_replicas_to_write,
         primary_wait_s=settings.primary_wait_s,
     )
-    return [Starter(node, RecordReader(settings.record).read, rules, chance=random.Random()).run()]  # noqa: S311
+    starter = Starter(node, RecordReader(settings.record).read, rules, chance=random.Random())  # noqa: S311
+    return [*works, starter.run()]
 
 
 def _make_node(settings: AgentSettings, version: str) -> Node:

@@ -130,6 +130,13 @@ class Node:
         self._update(process=after_let_in(self.report.facts.process))
         log.info("let the server in", kind=start.kind)
 
+    def end_server(self, process: ProcessId) -> None:
+        """Kill the server, if it is still this one."""
+        try:
+            self._table.kill(process)
+        except OSError as error:
+            log.warning("the server cannot be ended", pid=process.pid, reason=str(error))
+
     def keep_promise(self, promise: Promise) -> None:
         """Remember a promise, on file first: a later agent of this pod is bound by it."""
         if promise != self.report.facts.promise:

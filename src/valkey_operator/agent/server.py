@@ -91,6 +91,21 @@ class ServerConnection:
         return self._stream
 
 
+async def ask_as_default_user(socket: Path, *words: str | int, timeout_s: float = 1.0) -> Any:  # noqa: ANN401
+    """Send one command without logging in; raises ServerError."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            stream = _Stream(*await asyncio.open_unix_connection(socket))
+            try:
+                return _checked(await stream.exchange(words))
+            finally:
+                stream.close()
+    except TimeoutError:
+        raise ServerError(Health.HUNG, f"no answer to {words[0]} in time") from None
+    except (OSError, EOFError, libvalkey.ProtocolError) as problem:
+        raise ServerError(Health.UNREACHABLE, f"{type(problem).__name__}: {problem}") from None
+
+
 class _Stream:
     """Commands and replies, on the parser of Valkey's own client; the whole client would cost every pod 6 MiB."""
 
