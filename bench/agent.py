@@ -1,4 +1,4 @@
-"""What the agent costs, how soon it tells of a server's death, and how long a server needs through the gate.
+"""What the agent costs, how soon it starts and tells of a server's death, and how long a server needs through the gate.
 
 `python -m bench.agent` runs the agent's process beside real servers; the operator is a stand-in on loopback.
 """
@@ -7,17 +7,20 @@ import argparse
 import asyncio
 import os
 import platform
+import socket
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.results_file import append, summary
 from tests.support.agent_program import Ground, Operator
 from tests.support.agents import NODE, OPERATOR, POD_UID
+from tests.support.api_server import ApiServer, record
 from tests.valkey.gated import Pod, pod
 from tests.valkey.servers import NEWEST
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -105,6 +108,62 @@ async def costs() -> dict[str, Any]:
     return figures
 
 
+async def starts(runs: int) -> dict[str, Any]:
+    """Milliseconds from the start of the agent's process to the gate, to its probes, and to its taking orders."""
+    found: dict[str, list[float]] = {"gate": [], "probes": [], "orders": []}
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(prefix="bench-agent-") as name:
+            ground = Ground(Path(name))
+            signs: dict[str, Callable[[], bool]] = {
+                "gate": (ground.gate / "go.conf").exists,
+                "probes": partial(accepts, ground.probe_port),
+                "orders": partial(accepts, ground.grpc_port),
+            }
+            begun = time.monotonic()
+            async with ground.running():
+                while signs:
+                    for sign in [sign for sign, holds in signs.items() if holds()]:
+                        found[sign].append((time.monotonic() - begun) * 1000)
+                        del signs[sign]
+                    await asyncio.sleep(0.002)
+    return {f"{sign}_ms": summary(values) for sign, values in found.items()}
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def starts_by_the_record(runs: int) -> dict[str, Any]:
+    """Milliseconds from the start of a server's process to its readiness, and from a hook's file to its report."""
+    ready, leaving = [], []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(prefix="bench-agent-") as name:
+            ground, api = Ground(Path(name)), ApiServer(Path(name))
+            api.record = record()
+            operator = ground.operator()
+            with pod(NEWEST, Path(name)) as made:
+                async with (
+                    api.serving(),
+                    operator.serving(),
+                    ground.running(operator, port=str(made.port), **api.settings),
+                ):
+                    await ground.wait_until_it_serves()
+                    await ground.wait_for("report", lambda: bool(operator.got))  # noqa: B023
+                    begun = time.monotonic()
+                    made.start_server()
+                    while (await asyncio.to_thread(ground.ask, "/readyz"))[0] != 200:
+                        pass
+                    ready.append((time.monotonic() - begun) * 1000)
+                    await asyncio.sleep(2)
+                    begun = time.monotonic()
+                    (ground.gate / "leaving").touch()
+                    while not operator.got[-1].leaving:  # noqa: ASYNC110 - another process
+                        await asyncio.sleep(0.0005)
+                    leaving.append((time.monotonic() - begun) * 1000)
+    return {"server_to_ready_ms": summary(ready), "leaving_heard_ms": summary(leaving)}
+
+
 def fill(made: Pod, mib: int) -> None:
     with made.agent_client() as client:
         for index in range(mib):
@@ -131,6 +190,8 @@ async def deaths(runs: int, mib: int) -> dict[str, Any]:
 async def measure(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
+        "start": await starts(args.runs),
+        "start_by_the_record": await starts_by_the_record(max(3, args.runs // 4)),
         **await costs(),
         "death_of_an_empty_server": await deaths(args.runs, 0),
         f"death_with_{args.mib}_mib": await deaths(max(3, args.runs // 4), args.mib),
