@@ -2,15 +2,16 @@
 
 Owns: start and stop. Refuses to know: how any part works.
 Order of start: settings and certificates are checked, the gate is made, the probes are served, and from then on a
-server may start. What speaks with the operator is loaded meanwhile, in a thread: that takes as long as all the rest.
+server may start. What speaks with the operator is loaded only then: that takes as long as all the rest.
 """
 
 import asyncio
+import importlib
 import random
 import signal
 import ssl
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from functools import partial
 
 import structlog
@@ -30,6 +31,8 @@ from valkey_operator.wire.tls import Reloading, TlsFiles, TlsFilesError
 
 log = structlog.get_logger(__name__)
 Work = Coroutine[None, None, None]
+BETWEEN_LIBRARIES_S = 0.005
+_LARGE_LIBRARIES = ("google.protobuf.descriptor_pool", "grpc", "valkey_operator.proto.agent.v1.agent_pb2")
 
 
 async def run_agent(settings: AgentSettings, version: str) -> None:
@@ -63,14 +66,14 @@ async def _run_until(stop: asyncio.Event, works: list[Work]) -> None:
 
 
 async def _speak(settings: AgentSettings, node: Node, tls: Reloading) -> None:
-    speak = await asyncio.to_thread(_load_channel)
-    await speak(settings, node, tls)
-
-
-def _load_channel() -> Callable[[AgentSettings, Node, Reloading], Awaitable[None]]:
+    # Piece by piece, with a turn for all others between. A thread would do it too, and keep 3 MiB for good.
+    for library in _LARGE_LIBRARIES:
+        await asyncio.sleep(BETWEEN_LIBRARIES_S)
+        importlib.import_module(library)
+    await asyncio.sleep(BETWEEN_LIBRARIES_S)
     from valkey_operator.agent.channel import speak_with_operator  # noqa: PLC0415 - see the module's docstring
 
-    return speak_with_operator
+    await speak_with_operator(settings, node, tls)
 
 
 def _works(settings: AgentSettings, node: Node) -> list[Work]:
