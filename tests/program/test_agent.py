@@ -123,7 +123,7 @@ def test_many_who_connect_at_once_do_not_bring_it_down(ground: Ground) -> None:
 
     async def run() -> None:
         async with ground.running() as agent:
-            await ground.wait_until_it_serves()
+            await ground.wait_until_it_takes_orders()
             context = make_context(ground.files("op", OPERATOR), ssl.Purpose.SERVER_AUTH)
             context.set_alpn_protocols(["h2"])
             for _ in range(40):

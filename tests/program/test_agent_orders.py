@@ -43,7 +43,7 @@ class Office:
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator["Office"]:
         async with self.ground.running():
-            await self.ground.wait_until_it_serves()
+            await self.ground.wait_until_it_takes_orders()
             try:
                 yield self
             finally:

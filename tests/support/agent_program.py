@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import socket
 import ssl
 import sys
 import urllib.error
@@ -125,3 +126,12 @@ class Ground:
 
     async def wait_until_it_serves(self) -> None:
         await self.wait_for("health", lambda: self.ask("/healthz")[0] == 200)
+
+    async def wait_until_it_takes_orders(self) -> None:
+        """Later than probes: what orders need is loaded after them."""
+
+        def listens() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", self.grpc_port)) == 0
+
+        await self.wait_for("orders", listens)
