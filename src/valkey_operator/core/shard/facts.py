@@ -98,6 +98,12 @@ def is_in_sync(view: NodeView | None, primary: Address | None) -> bool:
     return view.whole and view.link.up and not view.link.syncing
 
 
+def is_in_sync_with(view: NodeView | None, primary: Member) -> bool:
+    """The same of a primary that was heard of: a link to a process that it no longer is has another replication id."""
+    theirs = primary.view.replication_id if primary.view else None
+    return view is not None and is_in_sync(view, primary.address) and view.replication_id == theirs
+
+
 def is_unbroken(view: NodeView | None) -> bool:
     """Whether a replica holds what its primary had sent, in memory, since before any restart."""
     return runs_as(view, Role.REPLICA) and view is not None and view.whole

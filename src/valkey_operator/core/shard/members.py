@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.names import node_index
-from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync, runs_as, waits_at_gate
+from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, runs_as, waits_at_gate
 from valkey_operator.valkey.info import Role
 
 
@@ -74,4 +74,4 @@ def _is_being_replaced(member: Member) -> bool:
 
 def _all_well(facts: ShardFacts, primary: Member) -> bool:
     others = [member for member in facts.others(primary.name) if member.wanted]
-    return runs_as(primary.view, Role.PRIMARY) and all(is_in_sync(each.view, primary.address) for each in others)
+    return runs_as(primary.view, Role.PRIMARY) and all(is_in_sync_with(each.view, primary) for each in others)

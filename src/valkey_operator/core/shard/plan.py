@@ -13,7 +13,7 @@ from valkey_operator.core.shard.facts import (
     ShardFacts,
     follows,
     has_no_server,
-    is_in_sync,
+    is_in_sync_with,
     is_parked,
     runs_as,
     waits_at_gate,
@@ -22,6 +22,7 @@ from valkey_operator.core.shard.primary import after_restart, first_primary, wit
 from valkey_operator.core.shard.steps import (
     Follow,
     Open,
+    Park,
     Promote,
     Reason,
     ShardPlan,
@@ -85,6 +86,9 @@ def _promote(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     least = (record.first_offset or 0) if record.replication_id else 0
     if view.replication_id != expected or view.offset < least:
         return None
+    # Whoever else was let in as primary takes no more writes before this one takes any.
+    if rivals := [member.name for member in facts.others(primary.name) if runs_as(member.view, Role.PRIMARY)]:
+        return ShardPlan(steps=tuple(Park(node=name) for name in rivals))
     promotion = Promote(node=primary.name, replication_id=expected, at_least_offset=least)
     return ShardPlan(steps=(promotion, Unpause(node=primary.name)))
 
@@ -151,13 +155,13 @@ def _promotable(facts: ShardFacts, primary: Member) -> list[str]:
 
 def _may_take_over(member: Member, primary: Member, *, listed: bool) -> bool:
     """In sync; or listed before, and nothing was heard since that would speak against it."""
-    if is_in_sync(member.view, primary.address):
+    if is_in_sync_with(member.view, primary):
         return True
     return listed and (member.view is None or member.view.whole)
 
 
 def _laggards(facts: ShardFacts, primary: Member) -> str | None:
-    behind = [m.name for m in facts.others(primary.name) if m.wanted and not is_in_sync(m.view, primary.address)]
+    behind = [m.name for m in facts.others(primary.name) if m.wanted and not is_in_sync_with(m.view, primary)]
     return f"{', '.join(behind)} to be in sync with {primary.name}" if behind else None
 
 

@@ -7,24 +7,29 @@ chosen while a node that may have a better copy has not said what it has.
 import msgspec
 
 from valkey_operator.api.shard import ValkeyShardSpec
-from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank, has_said_what_it_has, is_unbroken
-from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.facts import (
+    Member,
+    ShardFacts,
+    copy_rank,
+    has_said_what_it_has,
+    is_parked,
+    is_unbroken,
+)
+from valkey_operator.core.shard.steps import Park, Reason, ShardPlan, SwapRecord
+from valkey_operator.valkey.states import Health, ProcessState
 
 
 def first_primary(facts: ShardFacts) -> ShardPlan:
     """Volumes were there before the record: the newest copy of them all."""
-    if missing := _silent(facts.members):
-        return _wait_for(missing)
     return _choose_copy(facts, Reason.NEWEST_COPY)
 
 
 def without_primary(facts: ShardFacts) -> ShardPlan:
     """The recorded primary does not exist any more, and its volume neither."""
-    if unbroken := _unbroken(facts, facts.members):
-        return _choose_unbroken(facts, unbroken, Reason.PRIMARY_REMOVED)
-    if missing := _silent(facts.members):
-        return _wait_for(missing)
-    return _choose_copy(facts, Reason.PRIMARY_REMOVED)
+    if absent := _absent(facts):
+        return _wait_for(absent)
+    return _choose(facts, facts.members, in_memory=Reason.PRIMARY_REMOVED, on_disk=Reason.PRIMARY_REMOVED)
 
 
 def after_restart(facts: ShardFacts, primary: Member) -> ShardPlan:
@@ -32,24 +37,40 @@ def after_restart(facts: ShardFacts, primary: Member) -> ShardPlan:
 
     It stands at the gate, or is a replica with other data than were meant, so it takes no writes meanwhile.
     """
+    others = tuple(facts.others(primary.name))
+    return _choose(facts, others, in_memory=Reason.PRIMARY_RESTARTED, on_disk=Reason.ALL_RESTARTED)
+
+
+def _choose(facts: ShardFacts, heirs: tuple[Member, ...], *, in_memory: Reason, on_disk: Reason) -> ShardPlan:
+    """Reported offsets are old; that of a parked server stands still, so they are compared once all are parked."""
     listed = set(facts.record.promotable or ())
-    heirs = [member for member in facts.others(primary.name) if member.name in listed]
-    if unbroken := _unbroken(facts, heirs):
-        return _choose_unbroken(facts, unbroken, Reason.PRIMARY_RESTARTED)
-    if missing := _silent(facts.members):
-        return _wait_for(missing)
-    return _choose_copy(facts, Reason.ALL_RESTARTED)
+    if unknown := [heir.name for heir in heirs if heir.name in listed and _may_be_unbroken(heir.view)]:
+        return _wait_for(unknown)
+    unbroken = [heir for heir in heirs if is_unbroken(heir.view) and (heir.name in listed or _is_ours(facts, heir))]
+    if moving := [heir for heir in unbroken if not is_parked(heir.view)]:
+        return ShardPlan(steps=tuple(Park(node=heir.name) for heir in moving))
+    if unbroken:
+        return _choose_unbroken(facts, unbroken, in_memory)
+    return _choose_copy(facts, on_disk)
 
 
-def _unbroken(facts: ShardFacts, members: "list[Member] | tuple[Member, ...]") -> list[Member]:
-    expected = facts.record.replication_id
-    return [
-        member
-        for member in members
-        if is_unbroken(member.view)
-        and member.view is not None
-        and (expected is None or member.view.replication_id == expected)
-    ]
+def _may_be_unbroken(view: NodeView | None) -> bool:
+    """Whether it is not known that the memory of a node is gone: nothing was heard, or it runs and does not answer."""
+    if view is None:
+        return True
+    silent = view.process is ProcessState.RUNNING and view.health not in {Health.ANSWERS, Health.LOADING}
+    return silent and view.whole
+
+
+def _is_ours(facts: ShardFacts, member: Member) -> bool:
+    """Whether its data are of the recorded history, or of one that came of it and is not on record yet."""
+    view, expected = member.view, facts.record.replication_id
+    return expected is None or (view is not None and expected in {view.replication_id, view.former_replication_id})
+
+
+def _absent(facts: ShardFacts) -> list[str]:
+    existing = {member.index for member in facts.members}
+    return [f"node {index}" for index in range(facts.replicas) if index not in existing]
 
 
 def _silent(members: tuple[Member, ...]) -> list[str]:
@@ -61,8 +82,8 @@ def _wait_for(missing: list[str]) -> ShardPlan:
 
 
 def _choose_unbroken(facts: ShardFacts, unbroken: list[Member], reason: Reason) -> ShardPlan:
-    def rank(member: Member) -> tuple[int, int]:
-        return (member.view.offset if member.view else 0, -member.index)
+    def rank(member: Member) -> tuple[bool, int, int]:
+        return (_is_ours(facts, member), member.view.offset if member.view else 0, -member.index)
 
     best = max(unbroken, key=rank)
     heirs = [member.name for member in unbroken if member.name != best.name]
@@ -77,6 +98,8 @@ def _choose_unbroken(facts: ShardFacts, unbroken: list[Member], reason: Reason) 
 
 
 def _choose_copy(facts: ShardFacts, reason: Reason) -> ShardPlan:
+    if missing := [*_absent(facts), *_silent(facts.members)]:
+        return _wait_for(missing)
     best = max(facts.members, key=copy_rank)
     record = msgspec.structs.replace(_next_epoch(facts, best), promotable=None, replication_id=None, first_offset=None)
     message = f"{best.name} becomes primary: it has the newest copy on disk"

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from valkey_operator.api.shard import ShardOperation, ValkeyShardSpec
-from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync, is_parked, is_unbroken, runs_as
+from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, is_parked, is_unbroken, runs_as
 from valkey_operator.core.shard.steps import LookAgain, Park, Pause, Reason, ShardPlan, SwapRecord, Unpause
 from valkey_operator.valkey.info import Role
 
@@ -61,7 +61,7 @@ def best_target(facts: ShardFacts, primary: Member) -> Member | None:
         and not member.pod_leaving
         and member.view is not None
         and not member.view.leaving
-        and is_in_sync(member.view, primary.address)
+        and is_in_sync_with(member.view, primary)
     ]
     return max(fit, key=lambda member: (member.view.offset if member.view else 0, -member.index), default=None)
 
@@ -79,7 +79,7 @@ def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPl
 
 
 def _before_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
-    if target is None or not is_in_sync(target.view, source.address) or _is_late(facts, operation):
+    if target is None or not is_in_sync_with(target.view, source) or _is_late(facts, operation):
         return _end(facts, f"{operation.target} is not in sync", Unpause(node=source.name))
     return ShardPlan(steps=(Pause(node=source.name, milliseconds=PAUSE_MILLISECONDS), Park(node=source.name)))
 
@@ -102,12 +102,13 @@ def _has_everything(source: Member, target: Member) -> bool:
 
 
 def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
-    heirs = [name for name in facts.record.promotable or () if name != target.name]
+    # Until the target is primary nobody else has as much as the source.
+    heirs = [source.name, *(name for name in facts.record.promotable or () if name not in {source.name, target.name})]
     record = msgspec.structs.replace(
         _ended(facts),
         primary=target.name,
         epoch=facts.record.epoch + 1,
-        promotable=heirs or None,
+        promotable=heirs,
         replication_id=source.view.replication_id if source.view else None,
         first_offset=source.view.offset if source.view else None,
     )

@@ -1,0 +1,241 @@
+"""A planned change of primary: when it is wished for, to whom, and each of its steps."""
+
+import pytest
+
+from tests.support.shards import (
+    JUST_NOW,
+    LONG_AGO,
+    NOW,
+    OTHER,
+    OURS,
+    a_primary,
+    facts,
+    in_state,
+    member,
+    parked,
+    record,
+    replica_of,
+    swapped,
+    switchover,
+    waiting,
+)
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.facts import Member
+from valkey_operator.core.shard.steps import LookAgain, Park, Pause, Reason, ShardPlan, SwapRecord, Unpause
+from valkey_operator.core.shard.switchover import (
+    GIVE_UP_AFTER,
+    PAUSE_MILLISECONDS,
+    begin_switchover,
+    best_target,
+    continue_switchover,
+    wish,
+)
+from valkey_operator.valkey.states import Health, ProcessState
+
+IN_SYNC = member("x-1", replica_of("x-0"))
+
+
+class TestTheWish:
+    """Why the primary should be another one."""
+
+    @pytest.mark.parametrize(
+        ("primary", "why"),
+        [
+            (member("x-0", a_primary()), None),
+            (member("x-0", a_primary(), wanted=False), "it is scaled in"),
+            (member("x-0", a_primary(), pod_leaving=True), "its pod is being stopped"),
+            (member("x-0", a_primary(leaving=True)), "its pod is being stopped"),
+            (member("x-0", a_primary(), stale=True), "its pod is to be replaced"),
+        ],
+    )
+    def test_comes_from_the_primarys_own_state(self, primary: Member, why: str | None) -> None:
+        assert wish(facts(primary, IN_SYNC), primary) == why
+
+    def test_waits_until_the_replicas_pods_were_replaced(self) -> None:
+        primary = member("x-0", a_primary(), stale=True)
+        assert wish(facts(primary, IN_SYNC, member("x-2", replica_of("x-0"), stale=True)), primary) is None
+
+    def test_does_not_wait_for_the_pod_of_one_that_shall_go(self) -> None:
+        primary = member("x-0", a_primary(), stale=True)
+        gone = member("x-2", replica_of("x-0"), stale=True, wanted=False)
+        assert wish(facts(primary, IN_SYNC, gone), primary) == "its pod is to be replaced"
+
+    def test_is_none_where_nobody_else_is_wanted(self) -> None:
+        primary = member("x-0", a_primary(), stale=True)
+        assert wish(facts(primary, member("x-1", replica_of("x-0"), wanted=False)), primary) is None
+
+
+class TestTheTarget:
+    """To whom."""
+
+    PRIMARY = member("x-0", a_primary())
+
+    def target(self, *others: Member) -> str | None:
+        found = best_target(facts(self.PRIMARY, *others), self.PRIMARY)
+        return found.name if found else None
+
+    def test_is_the_replica_that_is_furthest(self) -> None:
+        assert self.target(member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0", offset=101))) == "x-2"
+
+    def test_is_the_lower_index_of_two_that_are_as_far(self) -> None:
+        assert self.target(member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0"))) == "x-1"
+
+    @pytest.mark.parametrize(
+        "unfit",
+        [
+            pytest.param(member("x-1", replica_of("x-0"), wanted=False), id="it shall go itself"),
+            pytest.param(member("x-1", replica_of("x-0"), pod_leaving=True), id="its pod leaves"),
+            pytest.param(member("x-1", replica_of("x-0", leaving=True)), id="its agent says that it leaves"),
+            pytest.param(member("x-1", replica_of("x-0", up=False)), id="no link"),
+            pytest.param(member("x-1", replica_of("x-0", syncing=True)), id="it syncs"),
+            pytest.param(member("x-1", replica_of("x-0", whole=False)), id="not whole"),
+            pytest.param(member("x-1", replica_of("x-0", replication_id=OTHER)), id="another history"),
+            pytest.param(member("x-1", replica_of("x-2")), id="it follows another"),
+            pytest.param(member("x-1", waiting()), id="at the gate"),
+            pytest.param(member("x-1"), id="silent"),
+        ],
+    )
+    def test_is_never_one_that_is_not_fit(self, unfit: Member) -> None:
+        assert self.target(unfit) is None
+
+
+class TestItsBeginning:
+    """Nothing is done before it is on record."""
+
+    def test_without_a_wish_there_is_none(self) -> None:
+        primary = member("x-0", a_primary())
+        assert begin_switchover(facts(primary, IN_SYNC), primary) is None
+
+    def test_without_a_target_it_is_waited_for(self) -> None:
+        primary = member("x-0", a_primary(), wanted=False)
+        plan = begin_switchover(facts(primary, member("x-1", waiting())), primary)
+        assert plan == ShardPlan(
+            waits_for="a replica in sync with x-0, which shall hand over: it is scaled in",
+        )
+
+    def test_the_operation_is_recorded_and_the_primary_stays_what_it_is(self) -> None:
+        primary = member("x-0", a_primary(leaving=True))
+        plan = begin_switchover(facts(primary, IN_SYNC, on_record=record(promotable=["x-1"])), primary)
+        assert plan is not None
+        found = swapped(plan)
+        assert (found.primary, found.epoch, found.promotable) == ("x-0", 7, ["x-1"])
+        operation = found.operation
+        assert operation is not None
+        assert (operation.source, operation.target, operation.epoch) == ("x-0", "x-1", 7)
+        assert (operation.reason, operation.started_at) == ("its pod is being stopped", NOW.strftime("%FT%TZ"))
+
+
+class TestItsSteps:
+    """From the record on; every step can be the first that a new leader sees."""
+
+    @staticmethod
+    def goes_on(
+        source: NodeView | None, target: NodeView | None, *, started_at: str | None = JUST_NOW, by: str = "x-0"
+    ) -> ShardPlan:
+        operation = switchover(started_at=started_at)
+        on_record = record(primary=by, promotable=["x-1", "x-2"], operation=operation)
+        members = (member("x-0", source), member("x-1", target), member("x-2", replica_of("x-0")))
+        return continue_switchover(facts(*members, on_record=on_record), operation)
+
+    @staticmethod
+    def given_up(plan: ShardPlan) -> str:
+        swap = plan.steps[0]
+        assert isinstance(swap, SwapRecord)
+        assert swap.reason is Reason.SWITCHOVER_GIVEN_UP
+        assert swap.record.operation is None
+        assert swap.record.primary == "x-0"
+        assert swap.record.promotable == ["x-1", "x-2"]
+        return swap.message
+
+    def test_writes_pause_and_the_source_is_parked(self) -> None:
+        plan = self.goes_on(a_primary(), replica_of("x-0", offset=50))
+        assert plan.steps == (Pause(node="x-0", milliseconds=PAUSE_MILLISECONDS), Park(node="x-0"))
+
+    @pytest.mark.parametrize(
+        "target", [None, waiting(), replica_of("x-0", up=False), replica_of("x-0", replication_id=OTHER)]
+    )
+    def test_a_target_that_fell_behind_before_ends_it_and_writes_go_on(self, target: NodeView | None) -> None:
+        plan = self.goes_on(a_primary(), target)
+        assert self.given_up(plan) == "The switchover ends: x-1 is not in sync"
+        assert swapped(plan).epoch == 7
+        assert plan.steps[1:] == (Unpause(node="x-0"),)
+
+    @pytest.mark.parametrize("started_at", [None, LONG_AGO])
+    def test_a_source_that_cannot_be_parked_in_time_stays_primary(self, started_at: str | None) -> None:
+        assert self.given_up(self.goes_on(a_primary(), replica_of("x-0"), started_at=started_at))
+
+    def test_the_target_is_looked_at_until_it_has_what_the_source_had(self) -> None:
+        assert self.goes_on(parked(offset=100), replica_of("x-0", offset=99)).steps == (LookAgain(node="x-1"),)
+
+    @pytest.mark.parametrize("offset", [100, 101])
+    def test_once_it_has_everything_it_is_primary_on_record_in_a_new_epoch(self, offset: int) -> None:
+        plan = self.goes_on(parked(offset=100), replica_of("x-0", offset=offset, up=False))
+        [swap] = plan.steps
+        assert isinstance(swap, SwapRecord)
+        assert swap.reason is Reason.SWITCHOVER_DONE
+        found = swap.record
+        assert (found.primary, found.epoch, found.operation) == ("x-1", 8, None)
+        assert (found.replication_id, found.first_offset) == (OURS, 100)
+
+    def test_the_source_could_take_over_again_because_nobody_else_has_as_much(self) -> None:
+        assert swapped(self.goes_on(parked(), replica_of("x-0"))).promotable == ["x-0", "x-2"]
+
+    @pytest.mark.parametrize(
+        "target",
+        [
+            pytest.param(None, id="silent"),
+            pytest.param(waiting(), id="restarted"),
+            pytest.param(replica_of("x-0", whole=False), id="not whole"),
+            pytest.param(in_state(ProcessState.GONE), id="gone"),
+        ],
+    )
+    def test_a_target_that_is_lost_gives_the_source_a_new_epoch(self, target: NodeView | None) -> None:
+        plan = self.goes_on(parked(), target)
+        assert self.given_up(plan) == "x-0 stays primary: x-1 did not get everything in time"
+        assert swapped(plan).epoch == 8
+
+    @pytest.mark.parametrize("target", [replica_of("x-0", offset=99), replica_of("x-0", replication_id=OTHER)])
+    def test_a_target_that_is_late_gives_the_source_a_new_epoch(self, target: NodeView) -> None:
+        plan = self.goes_on(parked(), target, started_at=LONG_AGO)
+        assert self.given_up(plan)
+        assert swapped(plan).epoch == 8
+
+    def test_a_late_target_that_has_everything_is_not_late(self) -> None:
+        assert swapped(self.goes_on(parked(), replica_of("x-0"), started_at=LONG_AGO)).primary == "x-1"
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            pytest.param(None, id="silent"),
+            pytest.param(waiting(), id="at the gate"),
+            pytest.param(in_state(ProcessState.GONE), id="gone"),
+            pytest.param(in_state(ProcessState.RUNNING, health=Health.HUNG), id="hung"),
+            pytest.param(replica_of("x-2"), id="following another"),
+        ],
+    )
+    def test_a_source_that_does_not_run_any_more_ends_it(self, source: NodeView | None) -> None:
+        plan = self.goes_on(source, replica_of("x-0"))
+        assert self.given_up(plan) == "The switchover ends: x-0 does not run any more"
+        assert swapped(plan).epoch == 7
+
+    def test_it_ends_where_the_primary_is_another_one_by_now(self) -> None:
+        plan = self.goes_on(a_primary(), replica_of("x-0"), by="x-2")
+        found = swapped(plan)
+        assert (found.operation, found.primary, found.epoch) == (None, "x-2", 7)
+
+    def test_it_ends_where_the_source_does_not_exist_any_more(self) -> None:
+        operation = switchover()
+        found = swapped(continue_switchover(facts(IN_SYNC, on_record=record(operation=operation)), operation))
+        assert (found.operation, found.primary) == (None, "x-0")
+
+    def test_a_target_that_does_not_exist_any_more_is_lost(self) -> None:
+        operation = switchover()
+        on_record = record(operation=operation)
+        before = continue_switchover(facts(member("x-0", a_primary()), on_record=on_record), operation)
+        assert before.steps[1:] == (Unpause(node="x-0"),)
+        after = continue_switchover(facts(member("x-0", parked()), on_record=on_record), operation)
+        assert swapped(after).epoch == 8
+
+
+def test_the_pause_is_over_before_a_switchover_is_given_up() -> None:
+    assert GIVE_UP_AFTER.total_seconds() * 1000 > PAUSE_MILLISECONDS
