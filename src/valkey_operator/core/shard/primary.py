@@ -46,7 +46,7 @@ def _choose(facts: ShardFacts, heirs: tuple[Member, ...], *, in_memory: Reason, 
     listed = set(facts.record.promotable or ())
     if unknown := [heir.name for heir in heirs if heir.name in listed and _may_be_unbroken(heir.view)]:
         return _wait_for(unknown)
-    unbroken = [heir for heir in heirs if is_unbroken(heir.view) and (heir.name in listed or _is_ours(facts, heir))]
+    unbroken = [heir for heir in heirs if is_unbroken(heir.view) and (heir.name in listed or _is_in_epoch(facts, heir))]
     if moving := [heir for heir in unbroken if not is_parked(heir.view)]:
         return ShardPlan(steps=tuple(Park(node=heir.name) for heir in moving))
     if unbroken:
@@ -62,10 +62,16 @@ def _may_be_unbroken(view: NodeView | None) -> bool:
     return silent and view.whole
 
 
-def _is_ours(facts: ShardFacts, member: Member) -> bool:
-    """Whether its data are of the recorded history, or of one that came of it and is not on record yet."""
-    view, expected = member.view, facts.record.replication_id
-    return expected is None or (view is not None and expected in {view.replication_id, view.former_replication_id})
+def _is_in_epoch(facts: ShardFacts, member: Member) -> bool:
+    """Whether it has what the epoch began with, in the recorded history, or in one that came of it since.
+
+    The replication id alone does not tell: a replica takes its primary's before it has what came before.
+    """
+    view, record = member.view, facts.record
+    if view is None or record.replication_id is None:
+        return view is not None
+    ids = {view.replication_id, view.former_replication_id}
+    return record.replication_id in ids and view.offset >= (record.first_offset or 0)
 
 
 def _absent(facts: ShardFacts) -> list[str]:
@@ -83,7 +89,7 @@ def _wait_for(missing: list[str]) -> ShardPlan:
 
 def _choose_unbroken(facts: ShardFacts, unbroken: list[Member], reason: Reason) -> ShardPlan:
     def rank(member: Member) -> tuple[bool, int, int]:
-        return (_is_ours(facts, member), member.view.offset if member.view else 0, -member.index)
+        return (_is_in_epoch(facts, member), member.view.offset if member.view else 0, -member.index)
 
     best = max(unbroken, key=rank)
     heirs = [member.name for member in unbroken if member.name != best.name]

@@ -93,11 +93,16 @@ class TestAfterARestart:
         plan = restarted(member("x-1", waiting()), member("x-2", parked()), on_record=on_record)
         assert swapped(plan).primary == "x-2"
 
-    def test_a_replica_of_another_history_that_is_not_listed_does_not_count(self) -> None:
+    @pytest.mark.parametrize(
+        "view",
+        [
+            pytest.param(parked(replication_id=OTHER), id="another history"),
+            pytest.param(parked(offset=9), id="less than the epoch began with"),
+        ],
+    )
+    def test_a_replica_with_other_data_that_is_not_listed_does_not_count(self, view: NodeView) -> None:
         on_record = record(promotable=["x-1"])
-        plan = restarted(
-            member("x-1", parked(offset=20)), member("x-2", parked(replication_id=OTHER)), on_record=on_record
-        )
+        plan = restarted(member("x-1", parked(offset=8)), member("x-2", view), on_record=on_record)
         assert (swapped(plan).primary, swapped(plan).promotable) == ("x-1", None)
 
     def test_who_has_already_moved_on_to_a_history_that_is_not_on_record_counts(self) -> None:
@@ -108,6 +113,12 @@ class TestAfterARestart:
     def test_offsets_of_different_histories_are_not_compared(self) -> None:
         other = parked(replication_id=OTHER, offset=900)
         assert swapped(restarted(member("x-1", parked(offset=20)), member("x-2", other))).primary == "x-1"
+
+    def test_who_has_the_recorded_history_but_not_yet_what_it_began_with_does_not_come_first(self) -> None:
+        on_record = record(promotable=["x-1", "x-2"], replication_id=NEXT, first_offset=100)
+        moving = parked(replication_id=NEXT, former_replication_id=OURS, offset=20)
+        plan = restarted(member("x-1", moving), member("x-2", parked(offset=100)), on_record=on_record)
+        assert swapped(plan).primary == "x-2"
 
     def test_who_is_listed_but_has_not_yet_moved_on_is_better_than_any_disk(self) -> None:
         on_record = record(promotable=["x-1"], replication_id=NEXT)

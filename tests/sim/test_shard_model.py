@@ -1,0 +1,89 @@
+"""The model bites: with a single rule of the planner switched off, some seed fails."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tests.sim.shard_chaos import live
+from valkey_operator.core.shard import plan, primary, switchover
+from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
+from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
+
+SEEDS = 300
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def choose_the_lowest_index(patch: pytest.MonkeyPatch) -> None:
+    """Instead of the one that is furthest."""
+    real = vars(primary)["_choose_unbroken"]
+
+    def choose(facts: ShardFacts, unbroken: list[Member], reason: Reason) -> ShardPlan:
+        found: ShardPlan = real(facts, [min(unbroken, key=lambda heir: heir.index)], reason)
+        return found
+
+    patch.setattr(primary, "_choose_unbroken", choose)
+
+
+def promote_before_the_target_has_everything(patch: pytest.MonkeyPatch) -> None:
+    real = vars(switchover)["_hand_over"]
+
+    def hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
+        [swap] = real(facts, source, target).steps
+        assert isinstance(swap, SwapRecord)
+        # Else the target's own check would hold it back.
+        blind = msgspec.structs.replace(swap.record, first_offset=None)
+        return ShardPlan(steps=(msgspec.structs.replace(swap, record=blind),))
+
+    patch.setattr(switchover, "_has_everything", lambda _source, _target: True)
+    patch.setattr(switchover, "_hand_over", hand_over)
+
+
+def take_any_copy(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(primary, "copy_rank", lambda member: -member.index)
+
+
+def do_not_prefer_the_copy_of_a_primary(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(primary, "copy_rank", lambda member: (copy_rank(member)[0], *copy_rank(member)[2:]))
+
+
+def start_a_restarted_primary_at_once(patch: pytest.MonkeyPatch) -> None:
+    real = vars(plan)["_start"]
+
+    def start(facts: ShardFacts, at_the_gate: Member) -> ShardPlan | None:
+        forgetful = msgspec.structs.replace(facts.record, promotable=None)
+        found: ShardPlan | None = real(msgspec.structs.replace(facts, record=forgetful), at_the_gate)
+        return found
+
+    patch.setattr(plan, "_start", start)
+
+
+def keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
+    real = vars(primary)["_next_epoch"]
+    patch.setattr(
+        primary,
+        "_next_epoch",
+        lambda facts, chosen: msgspec.structs.replace(real(facts, chosen), epoch=facts.record.epoch),
+    )
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        choose_the_lowest_index,
+        promote_before_the_target_has_everything,
+        take_any_copy,
+        do_not_prefer_the_copy_of_a_primary,
+        start_a_restarted_primary_at_once,
+        keep_the_epoch,
+    ],
+)
+def test_a_planner_without_one_of_its_rules_fails(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutation(monkeypatch)
+    with pytest.raises(AssertionError, match="Again: from tests"):
+        live_often()
+
+
+def live_often() -> None:
+    for seed in range(1000, 1000 + SEEDS):
+        live(seed)
