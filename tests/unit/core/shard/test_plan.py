@@ -108,7 +108,6 @@ def test_a_primary_on_record_with_other_data_than_were_meant_is_not_promoted(vie
     ("view", "sentence"),
     [
         (None, "primary x-0: nothing was heard of it yet"),
-        (in_state(ProcessState.GONE), "primary x-0: its server is gone"),
         (in_state(ProcessState.SHUT), "primary x-0: its server is shut"),
         (in_state(ProcessState.RUNNING, health=Health.LOADING), "primary x-0: its server is running, loading"),
         (in_state(ProcessState.RUNNING, health=Health.HUNG, whole=True), "primary x-0: its server is running, hung"),
@@ -117,6 +116,16 @@ def test_a_primary_on_record_with_other_data_than_were_meant_is_not_promoted(vie
 def test_a_primary_that_neither_waits_nor_answers_is_waited_for(view: NodeView | None, sentence: str) -> None:
     members = (member("x-0", view), member("x-1", replica_of("x-0")), member("x-2", waiting()))
     assert plan_shard(facts(*members, on_record=BOTH_LISTED)) == ShardPlan(waits_for=sentence)
+
+
+def test_a_primary_that_is_dead_is_replaced_before_it_stands_at_the_gate_again() -> None:
+    members = (member("x-0", in_state(ProcessState.GONE)), member("x-1", parked()))
+    assert swapped(plan_shard(facts(*members, on_record=record(promotable=["x-1"])))).primary == "x-1"
+
+
+def test_a_dead_primary_that_nobody_can_replace_is_opened_only_at_the_gate() -> None:
+    plan = plan_shard(facts(member("x-0", in_state(ProcessState.GONE)), on_record=record(promotable=None)))
+    assert plan == ShardPlan(waits_for="the server of x-0 to be started again")
 
 
 def test_everybody_else_follows_the_primary_from_wherever_it_is() -> None:

@@ -160,7 +160,7 @@ class TestAllRestarted:
     def test_where_nobody_has_a_copy_the_lowest_index_begins_anew(self) -> None:
         assert swapped(restarted(member("x-1", waiting()), member("x-2", waiting()))).primary == "x-0"
 
-    @pytest.mark.parametrize("view", [None, in_state(ProcessState.GONE), in_state(ProcessState.SHUT)])
+    @pytest.mark.parametrize("view", [None, in_state(ProcessState.SHUT)])
     def test_nobody_is_chosen_by_disk_while_any_node_is_silent(self, view: NodeView | None) -> None:
         plan = restarted(
             member("x-1", waiting(rdb=True, epoch=7)), member("x-2", view), on_record=record(promotable=["x-1"])
