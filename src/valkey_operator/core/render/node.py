@@ -9,7 +9,14 @@ from typing import Any
 import msgspec
 
 from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
-from valkey_operator.core.names import NODE_LABEL, ROLL_HASH_ANNOTATION, TURN_ANNOTATION, Owner, node_name
+from valkey_operator.core.names import (
+    NODE_LABEL,
+    ROLE_LABEL,
+    ROLL_HASH_ANNOTATION,
+    TURN_ANNOTATION,
+    Owner,
+    node_name,
+)
 from valkey_operator.core.render.objects import Manifest, metadata, without_empty
 from valkey_operator.core.render.pod import Site, pod_spec
 from valkey_operator.core.render.scheduling import scheduling
@@ -47,7 +54,9 @@ def valkey_node(source: NodeSource, index: int, *, is_its_turn: bool) -> Manifes
 
 def _template(source: NodeSource, name: str, index: int) -> Manifest:
     spec = source.spec
-    users_labels = {key: value for key, value in (spec.labels or {}).items() if key not in source.labels}
+    # Services find pods by these; a user's word would send writes to a replica.
+    ours = {*source.labels, NODE_LABEL, ROLE_LABEL}
+    users_labels = {key: value for key, value in (spec.labels or {}).items() if key not in ours}
     return {
         "metadata": {
             "labels": {**users_labels, **source.labels, NODE_LABEL: name},

@@ -10,7 +10,7 @@ from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkloa
 from valkey_operator.core.names import pods_of
 from valkey_operator.core.render.objects import Manifest, without_empty
 
-_HOST, _ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+_HOST = "kubernetes.io/hostname"
 _HOST_WEIGHT, _ZONE_WEIGHT = 100, 50
 
 
@@ -29,19 +29,19 @@ def scheduling(spec: EffectiveWorkload, zones: EffectiveShardZones, labels: Mapp
 def _affinity(
     spec: EffectiveWorkload, zones: EffectiveShardZones, labels: Mapping[str, str], index: int
 ) -> dict[str, Any]:
-    chosen = dict(spec.affinity) if spec.affinity else {"podAntiAffinity": _apart(labels)}
+    chosen = dict(spec.affinity) if spec.affinity else {"podAntiAffinity": _apart(zones, labels)}
     zone = _zone_terms(zones, index)
     if not zone:
         return chosen
     return {**chosen, "nodeAffinity": _both(chosen.get("nodeAffinity", {}), zone)}
 
 
-def _apart(labels: Mapping[str, str]) -> dict[str, Any]:
+def _apart(zones: EffectiveShardZones, labels: Mapping[str, str]) -> dict[str, Any]:
     selector = {"matchLabels": pods_of(labels)}
     return {
         "preferredDuringSchedulingIgnoredDuringExecution": [
             {"weight": weight, "podAffinityTerm": {"labelSelector": selector, "topologyKey": key}}
-            for key, weight in ((_HOST, _HOST_WEIGHT), (_ZONE, _ZONE_WEIGHT))
+            for key, weight in ((_HOST, _HOST_WEIGHT), (zones.node_label, _ZONE_WEIGHT))
         ]
     }
 
