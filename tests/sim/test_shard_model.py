@@ -25,6 +25,18 @@ def choose_the_lowest_index(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(primary, "_choose_unbroken", choose)
 
 
+def compare_offsets_that_still_move(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(primary, "is_parked", lambda _view: True)
+
+
+def hand_over_before_the_source_is_parked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        switchover,
+        "_before_parking",
+        lambda facts, source, target, _operation: vars(switchover)["_hand_over"](facts, source, target),
+    )
+
+
 def promote_before_the_target_has_everything(patch: pytest.MonkeyPatch) -> None:
     real = vars(switchover)["_hand_over"]
 
@@ -71,6 +83,8 @@ def keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
     "mutation",
     [
         choose_the_lowest_index,
+        compare_offsets_that_still_move,
+        hand_over_before_the_source_is_parked,
         promote_before_the_target_has_everything,
         take_any_copy,
         do_not_prefer_the_copy_of_a_primary,
