@@ -22,6 +22,8 @@ BEFORE = ("serviceaccount", "role", "rolebinding", "secret", "configmap", "valke
 TIMED = ("service", "persistentvolumeclaim", "statefulset")
 _SERVER_SET = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences")
 _ASSIGNED = ("clusterIP", "clusterIPs", "volumeName")
+# What a record learns once its servers run; without it the agents decide alone, as at a first start.
+_LEARNED = ("promotable", "replicationId", "firstOffset", "operation")
 
 
 def bare_copy(found: Manifest) -> Manifest:
@@ -33,7 +35,7 @@ def bare_copy(found: Manifest) -> Manifest:
         meta.pop(field, None)
     meta.pop("labels", None)
     meta.pop("annotations", None)
-    for field in _ASSIGNED:
+    for field in (*_ASSIGNED, *_LEARNED):
         if bare.get("spec", {}).get(field) != "None":
             bare.get("spec", {}).pop(field, None)
     return bare

@@ -11,7 +11,8 @@ import msgspec
 from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
-from valkey_operator.valkey.info import ReplicationInfo, Role
+from valkey_operator.valkey.boot import PARK_HOST
+from valkey_operator.valkey.info import ReplicationInfo
 from valkey_operator.valkey.states import ProcessState
 
 
@@ -78,13 +79,18 @@ def is_running(facts: Facts) -> bool:
 
 
 def may_have_to_hand_over(facts: Facts) -> bool:
-    """Whether there is a primary with replicas, as far as is known: one that starts or does not answer may be one."""
+    """Whether there is a primary with replicas, as far as is known: one that starts or does not answer may be one.
+
+    One that was parked still is, until it follows somebody: its replicas are fetching the last of it.
+    """
     if facts.process.state not in {ProcessState.STARTING, ProcessState.RUNNING}:
         return False
     replication = facts.server.replication if facts.server else None
     if replication is None:
         return True
-    return replication.role is Role.PRIMARY and bool(replication.replicas)
+    link = replication.primary_link
+    follows = link is not None and link.host != PARK_HOST
+    return not follows and bool(replication.replicas)
 
 
 def _without_offsets(replication: ReplicationInfo) -> ReplicationInfo:

@@ -75,8 +75,9 @@ class NodeController:
             self._certificates.ensure(owner, node.metadata.labels, cr=cr),
         )
         pod = self._pod(key)
-        await self._ensure_workload(node, owner, cr)
-        await self._replace_on_turn(node, pod)
+        if self._may_have_workload(node):
+            await self._ensure_workload(node, owner, cr)
+            await self._replace_on_turn(node, pod)
         await self._report(node, pod, address)
         return Result(wake_at=loop_time_of(renew_at))
 
@@ -105,6 +106,16 @@ class NodeController:
         ):
             requests["storage"] = live.spec.resources.requests.storage
         return wanted
+
+    def _may_have_workload(self, node: NodeObject) -> bool:
+        """A pod that a former workload left behind may still take writes: until it is gone, no other is made.
+
+        One that was orphaned on purpose belongs to nobody, and is taken up again.
+        """
+        workloads = self._ground.deployments if is_deployment(node.spec) else self._ground.stateful_sets
+        pod = pod_of(self._ground, node.key)
+        is_left_behind = pod is not None and bool(pod.metadata.deletion_timestamp or pod.metadata.owner_references)
+        return workloads.get(node.key) is not None or not is_left_behind
 
     async def _ensure_workload(self, node: NodeObject, owner: Owner, cr: str) -> None:
         manifest = workload(owner, node.metadata.labels, node.spec, cr=cr)

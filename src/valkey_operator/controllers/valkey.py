@@ -18,7 +18,7 @@ from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, owner_of
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import node_index, shard_labels
+from valkey_operator.core.names import node_index, node_name, shard_labels
 from valkey_operator.core.render.directives import directives_for
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
@@ -132,6 +132,10 @@ class ValkeyController:
         )
         turn = next_turn(self._view(case, record).facts)
         await asyncio.gather(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
+        # The plan must not take a node that was just made for one that does not exist.
+        await self._objects.nodes.store.wait_current(
+            [Key(case.key.namespace, node_name(case.key.name, index)) for index in needed]
+        )
 
     async def _ensure_node(self, case: Case, index: int, turn: str | None) -> None:
         is_its_turn = turn is not None and node_index(case.key.name, turn) == index

@@ -63,11 +63,11 @@ class ValkeyGround:
         return effective_valkey(valkey.spec, layers_for(valkey.key.namespace, self._operator_namespace, found))
 
     def nodes(self, valkey: ValkeyObject) -> dict[int, NodeObject]:
-        """The nodes that exist and stay, by index."""
+        """The nodes that exist, by index; one that is being deleted may still take writes."""
         found: dict[int, NodeObject] = {}
         for node in self._ground.nodes.by_index(BY_OWNER_UID, valkey.metadata.uid):
             index = node_index(valkey.key.name, node.key.name)
-            if index is not None and not node.metadata.deletion_timestamp:
+            if index is not None:
                 found[index] = node
         return dict(sorted(found.items()))
 

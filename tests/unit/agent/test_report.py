@@ -6,6 +6,7 @@ from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.report import Facts, Persisted, Report, may_have_to_hand_over, next_report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
+from valkey_operator.valkey.boot import PARK_HOST
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
 from valkey_operator.valkey.states import Health, ProcessState
 
@@ -62,11 +63,17 @@ def test_a_link_that_breaks_is_a_change_and_that_it_stays_so_is_none() -> None:
     assert (up.seq, down.seq, later.seq) == (2, 3, 3)
 
 
+def parked(**changes: object) -> ReplicationInfo:
+    return msgspec.structs.replace(build.replica(host=PARK_HOST, status=LinkStatus.DOWN), **changes)
+
+
 @pytest.mark.parametrize(
     ("given", "may_have"),
     [
         (facts(build.primary(replicas=(build.connected_replica(),))), True),
         (facts(build.primary()), False),
+        (facts(parked(replicas=(build.connected_replica(),))), True),
+        (facts(parked()), False),
         (facts(build.replica()), False),
         (facts(build.primary(), server=None), True),
         (facts(build.primary(), server=ServerView(health=Health.HUNG)), True),

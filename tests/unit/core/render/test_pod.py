@@ -110,7 +110,7 @@ def test_the_profile_is_looked_at_in_all_three_containers() -> None:
 def test_the_agent_is_there_before_the_server_and_stays() -> None:
     [agent] = pod_of()["initContainers"]
     assert (agent["name"], agent["restartPolicy"]) == ("agent", "Always")
-    assert "startupProbe" in agent
+    assert "go.conf" in str(agent["lifecycle"]["postStart"]), "the server is started once there is a gate to wait at"
 
 
 def test_the_agents_image_is_the_operators_unless_the_user_names_one() -> None:
