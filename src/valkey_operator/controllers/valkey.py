@@ -139,7 +139,8 @@ class ValkeyController:
 
     async def _ensure_node(self, case: Case, index: int, turn: str | None) -> None:
         is_its_turn = turn is not None and node_index(case.key.name, turn) == index
-        await self._objects.nodes.ensure(valkey_node(case.source, index, is_its_turn=is_its_turn))
+        before = self._facts.made_before(case.valkey, index)
+        await self._objects.nodes.ensure(valkey_node(case.source, index, is_its_turn=is_its_turn, before=before))
 
     async def _settle(self, case: Case) -> tuple[ShardView, str | None]:
         """Plan and act until there is nothing left to do at this moment."""

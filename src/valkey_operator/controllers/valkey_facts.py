@@ -16,8 +16,9 @@ from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import pod_facts, pod_of
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import NODE_LABEL, Owner, node_index
+from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index
 from valkey_operator.core.pods import PodFacts
+from valkey_operator.core.render.node import MadeBefore
 from valkey_operator.core.render.pod import SERVER_PORT
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.kube.objects import Key
@@ -70,6 +71,13 @@ class ValkeyGround:
             if index is not None:
                 found[index] = node
         return dict(sorted(found.items()))
+
+    def made_before(self, valkey: ValkeyObject, index: int) -> MadeBefore | None:
+        """The template of a node that exists."""
+        node = self.nodes(valkey).get(index)
+        if node is None or node.spec.pod_template is None:
+            return None
+        return MadeBefore(node.spec.pod_template, node.metadata.annotations.get(TEMPLATE_ANNOTATION))
 
     def volumes(self, valkey: ValkeyObject) -> dict[int, Key]:
         """The claims of its nodes, those of nodes that are gone too, by index."""

@@ -22,6 +22,7 @@ ROLE_LABEL = "valkey.io/role"
 CR_ANNOTATION = "valkey.io/cr"
 ROLL_HASH_ANNOTATION = "valkey.io/roll-hash"
 TURN_ANNOTATION = "valkey.io/turn"
+TEMPLATE_ANNOTATION = "valkey.io/template-digest"
 RENEW_AT_ANNOTATION = "valkey.io/renew-at"
 
 OURS = f"{MANAGED_BY_LABEL}={MANAGER}"

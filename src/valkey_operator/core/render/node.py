@@ -1,18 +1,25 @@
 """A ValkeyNode: what one node of a Valkey shall be, complete, so that its controller has nothing to decide.
 
 Owns: its manifest. Refuses to know: how many there are, and which is primary.
+
+A pod's template is made once for each roll hash, and kept until the hash changes: another release of the operator would
+make another one, with another agent, and must not replace a pod by that. A digest tells a template that was kept from
+one that was edited by hand.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from valkey_operator.api.fields import Json
 from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
 from valkey_operator.core.names import (
     NODE_LABEL,
     ROLE_LABEL,
     ROLL_HASH_ANNOTATION,
+    TEMPLATE_ANNOTATION,
     TURN_ANNOTATION,
     Owner,
     node_name,
@@ -34,22 +41,45 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     site: Site
 
 
-def valkey_node(source: NodeSource, index: int, *, is_its_turn: bool) -> Manifest:
+class MadeBefore(msgspec.Struct, frozen=True):
+    """The template that a node has, and the digest that was written beside it."""
+
+    template: Json
+    digest: str | None
+
+
+def valkey_node(
+    source: NodeSource, index: int, *, is_its_turn: bool = False, before: MadeBefore | None = None
+) -> Manifest:
     """The node of this index; on its turn its pod may be replaced, if it is of another hash."""
     owner, spec = source.owner, source.spec
     name = node_name(owner.name, index)
     labels = {**source.labels, NODE_LABEL: name}
-    turn = {TURN_ANNOTATION: source.roll_hash} if is_its_turn else {}
+    kept = before is not None and _is_to_be_kept(before, source.roll_hash)
+    template = before.template if before is not None and kept else _template(source, name, index)
+    marks = {TEMPLATE_ANNOTATION: digest_of(template)}
+    if is_its_turn:
+        marks[TURN_ANNOTATION] = source.roll_hash
     return {
-        "metadata": metadata(name, owner, labels, cr=owner.name, annotations=turn),
+        "metadata": metadata(name, owner, labels, cr=owner.name, annotations=marks),
         "spec": {
             "type": "valkey",
             "podManagementType": spec.pod_management_type,
-            "podTemplate": _template(source, name, index),
+            "podTemplate": template,
             "persistence": _volume(spec),
             "valkeyConfig": {"directives": {key: list(values) for key, values in source.directives.items()}},
         },
     }
+
+
+def digest_of(template: Json) -> str:
+    """Equal digests: equal templates, whatever the order of their fields."""
+    return hashlib.blake2b(msgspec.json.encode(template, order="deterministic"), digest_size=8).hexdigest()
+
+
+def _is_to_be_kept(before: MadeBefore, roll_hash: str) -> bool:
+    marks = before.template.get("metadata", {}).get("annotations", {})
+    return marks.get(ROLL_HASH_ANNOTATION) == roll_hash and before.digest == digest_of(before.template)
 
 
 def _template(source: NodeSource, name: str, index: int) -> Manifest:
