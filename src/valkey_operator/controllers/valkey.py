@@ -5,7 +5,7 @@ valkey_objects.py), and how a pod comes to be (node.py).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -53,6 +53,15 @@ class Case:
         return self.valkey.key
 
 
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """How one part of a reconcile went."""
+
+    waits_for: str | None = None
+    conflict: str | None = None
+    retry: TransientError | None = None
+
+
 class ValkeyController:
     """For one term."""
 
@@ -79,16 +88,23 @@ class ValkeyController:
         if valkey is None or valkey.metadata.deletion_timestamp:
             return DONE
         case = await self._open(valkey)
-        conflict, waits_for, view = None, None, None
-        try:
-            view, waits_for = await self._carry_out(case)
-        except (NameConflictError, InvalidError, ForbiddenError) as problem:
-            conflict = str(problem)
-        except TransientError as problem:
-            await self._report(case, self._look(case), waits_for=str(problem))
-            raise
-        await self._report(case, view or self._look(case), waits_for=waits_for, conflict=conflict)
+        ends = [await self._attempt(case, self._settle_shard), await self._attempt(case, self._make_objects)]
+        conflict = next((end.conflict for end in ends if end.conflict), None)
+        waits_for = next((end.waits_for for end in ends if end.waits_for), None)
+        await self._report(case, self._look(case), waits_for=waits_for, conflict=conflict)
+        for end in ends:
+            if end.retry is not None:
+                raise end.retry
         return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if case.problems or conflict else DONE
+
+    async def _attempt(self, case: Case, part: Callable[[Case], Awaitable[str | None]]) -> End:
+        """Do one part as far as it goes: neither a bad spec nor a silent server keeps the other from being done."""
+        try:
+            return End(waits_for=await part(case))
+        except (NameConflictError, InvalidError, ForbiddenError) as problem:
+            return End(conflict=str(problem))
+        except TransientError as problem:
+            return End(waits_for=str(problem), retry=problem)
 
     async def _open(self, valkey: ValkeyObject) -> Case:
         spec = self._facts.effective(valkey)
@@ -106,20 +122,20 @@ class ValkeyController:
         )
         return Case(valkey=valkey, spec=spec, source=source, problems=problems)
 
-    async def _carry_out(self, case: Case) -> tuple[ShardView | None, str | None]:
-        if not case.problems:
-            await self._make_objects(case)
-        record = self._objects.shards.store.get(case.key)
-        if record is None:
-            return None, None
+    async def _settle_shard(self, case: Case) -> str | None:
+        """Servers first: who is primary, who follows, and the labels by which clients find them."""
+        if self._objects.shards.store.get(case.key) is None:
+            return None
         view, waits_for = await self._settle(case)
+        await self._steps.label_pods(view)
         if not case.problems:
             await self._change_nodes(case, view)
-        await self._steps.label_pods(view)
-        return view, waits_for
+        return waits_for
 
-    async def _make_objects(self, case: Case) -> None:
-        """Everything that shall exist, as far as the plan of the shard does not come first."""
+    async def _make_objects(self, case: Case) -> str | None:
+        """Everything that shall exist; a spec that cannot be carried out leaves all as it is."""
+        if case.problems:
+            return None
         source, volumes = case.source, self._facts.volumes(case.valkey)
         existing = self._facts.nodes(case.valkey)
         alone = case.spec.replicas == 1 and len(existing) <= 1
@@ -132,10 +148,7 @@ class ValkeyController:
         )
         turn = next_turn(self._view(case, record).facts)
         await asyncio.gather(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
-        # The plan must not take a node that was just made for one that does not exist.
-        await self._objects.nodes.store.wait_current(
-            [Key(case.key.namespace, node_name(case.key.name, index)) for index in needed]
-        )
+        return None
 
     async def _ensure_node(self, case: Case, index: int, turn: str | None) -> None:
         is_its_turn = turn is not None and node_index(case.key.name, turn) == index
@@ -145,6 +158,8 @@ class ValkeyController:
     async def _settle(self, case: Case) -> tuple[ShardView, str | None]:
         """Plan and act until there is nothing left to do at this moment."""
         for _ in range(MOST_ROUNDS):
+            # The plan must not take a node that was just made for one that does not exist.
+            await self._objects.nodes.store.wait_current(self._node_keys(case))
             await self._objects.shards.store.wait_current([case.key])
             record = self._objects.shards.store.get(case.key)
             if record is None:
@@ -157,6 +172,10 @@ class ValkeyController:
                 return view, plan.waits_for
             await self._steps.carry_out(plan, record, view, lambda why, what: self._tell(case.valkey, why, what))
         raise TransientError(f"the shard of {case.key} does not come to rest")
+
+    def _node_keys(self, case: Case) -> list[Key]:
+        asked = range(case.spec.replicas)
+        return [Key(case.key.namespace, node_name(case.key.name, index)) for index in asked]
 
     async def _change_nodes(self, case: Case, view: ShardView) -> None:
         for name in removable(view.facts):
