@@ -27,7 +27,7 @@ from valkey_operator.core.shard.members import needed_indices, next_turn, remova
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Reason
 from valkey_operator.core.status.valkey import Findings, valkey_status
-from valkey_operator.core.validation import Problem, check_valkey
+from valkey_operator.core.validation import Problem, check_valkey, warnings_of
 from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.events import About, Event, EventRecorder
 from valkey_operator.kube.objects import Key
@@ -88,6 +88,7 @@ class ValkeyController:
         if valkey is None or valkey.metadata.deletion_timestamp:
             return DONE
         case = await self._open(valkey)
+        self._warn(case)
         ends = [await self._attempt(case, self._settle_shard), await self._attempt(case, self._make_objects)]
         conflict = next((end.conflict for end in ends if end.conflict), None)
         waits_for = next((end.waits_for for end in ends if end.waits_for), None)
@@ -228,6 +229,13 @@ class ValkeyController:
         await self._objects.valkeys.writer.apply_status(
             manifest, ValkeyObject, live_status=msgspec.to_builtins(before) if before else None
         )
+
+    def _warn(self, case: Case) -> None:
+        """Once for each change of the spec."""
+        status = case.valkey.status
+        if status is None or status.observed_generation != case.valkey.metadata.generation:
+            for problem in warnings_of(case.spec):
+                self._events.record(Event(_about(case.valkey), "Warning", "SeldomMeant", f"{problem.sentence()}."))
 
     def _tell(self, valkey: ValkeyObject, reason: Reason, message: str) -> None:
         if reason not in _NOT_TOLD:

@@ -90,6 +90,19 @@ def check_change(before: EffectiveWorkload, after: EffectiveWorkload) -> list[Pr
     return [*changed, Problem("spec.persistence.size", str(new.size), f"a volume only grows; give at least {old.size}")]
 
 
+def warnings_of(spec: EffectiveWorkload) -> list[Problem]:
+    """What is allowed and seldom meant; the admission policies say the same where they are installed."""
+    persistence = spec.persistence
+    written = "rdb" if persistence.rdb.enabled else "aof" if persistence.aof.enabled else None
+    if persistence.enabled or written is None:
+        return []
+    remedy = (
+        f"yet {written}.enabled is true: files are written to a temporary volume and are gone with the pod; "
+        "set persistence.enabled to true, or switch it off"
+    )
+    return [Problem("spec.persistence.enabled", "false", remedy)]
+
+
 def check_name(name: str, longest: int) -> Iterator[Problem]:
     """Names of nodes, Services and labels are made from it."""
     if len(name) > longest:

@@ -11,7 +11,7 @@ from valkey_operator.api.operator_defaults import DefaultsSpec
 from valkey_operator.api.sentinel import SentinelSpec
 from valkey_operator.api.valkey import ValkeySpec
 from valkey_operator.core.defaults import effective_cluster, effective_sentinel, effective_valkey
-from valkey_operator.core.validation import check_change, check_cluster, check_sentinel, check_valkey
+from valkey_operator.core.validation import check_change, check_cluster, check_sentinel, check_valkey, warnings_of
 from valkey_operator.valkey.info import Version
 
 
@@ -126,3 +126,17 @@ def test_what_cannot_change_on_existing_nodes_is_held(spec: dict[str, Any], expe
 def test_a_volume_may_grow() -> None:
     after = effective_valkey(msgspec.convert({"persistence": {"size": "20Gi"}}, ValkeySpec))
     assert check_change(effective_valkey(ValkeySpec()), after) == []
+
+
+@pytest.mark.parametrize(
+    ("persistence", "warned"),
+    [
+        ({"enabled": False, "aof": {"enabled": True}}, True),
+        ({"enabled": False, "rdb": {"enabled": True}}, True),
+        ({"enabled": False}, False),
+        ({"aof": {"enabled": True}}, False),
+    ],
+)
+def test_files_without_a_volume_to_keep_them_are_warned_of(persistence: dict[str, object], warned: bool) -> None:
+    spec = effective_valkey(msgspec.convert({"persistence": persistence}, ValkeySpec))
+    assert bool(warnings_of(spec)) == warned
