@@ -10,10 +10,10 @@ from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.ground import Ground, make_ground
-from valkey_operator.controllers.kinds import DefaultsObject
+from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject
 from valkey_operator.controllers.node import NodeController
 from valkey_operator.controllers.node_certificate import NodeCertificates
-from valkey_operator.controllers.references import References
+from valkey_operator.controllers.references import References, Referrers
 from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey import ValkeyController
 from valkey_operator.controllers.valkey_facts import ValkeyGround
@@ -73,6 +73,8 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         report_service=tools.report_service,
         agent_image=tools.agent_image,
     )
+    referrers = Referrers()
+    versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
 
     def start(term: int) -> Reconcile[Key]:
         client = tools.client_in(term)
@@ -80,7 +82,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         return ValkeyController(
             facts,
             objects,
-            References(client),
+            References(client, referrers, versions),
             steps=ShardSteps(client, objects.shards.writer, tools.agents.in_term(term)),
             events=tools.events,
             site=site,
@@ -102,6 +104,8 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
             *(Source(store, owner_keys("Valkey")) for store in owned),
             *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
             Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),
+            Source(ground.secrets, referrers.keys(SECRETS.resource)),
+            *(Source(store, referrers.keys(resource)) for resource, store in versions.items()),
             Source(tools.reports, lambda change: valkeys_of_node(ground, change.key), lane=report_lane),
         ],
         start=start,

@@ -8,20 +8,27 @@ from typing import TypeVar
 
 from valkey_operator.controllers import kinds
 from valkey_operator.controllers.kinds import Kind
-from valkey_operator.core.names import NODE_LABEL, OURS, OWNER_LABEL
+from valkey_operator.core.names import NODE_LABEL, NOT_OURS, OURS, OWNER_LABEL
 from valkey_operator.kube.caches import Caches
 from valkey_operator.kube.indices import Index, by_label, by_owner_uid
 from valkey_operator.kube.objects import Key, KubeObject, Query
 from valkey_operator.kube.store import Store
+from valkey_operator.kube.versions import Versions
 
 T = TypeVar("T", bound=KubeObject)
 
 BY_OWNER_UID, BY_OWNER, BY_NODE = "owner uid", "owner", "node"
+# Nobody refers to these, and there may be very many of them.
+_NO_CONFIG_MAP = "metadata.name!=kube-root-ca.crt"
+_NO_SECRET = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"  # noqa: S105 - a selector
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The caches. `machines` is None where the operator may not see Kubernetes' own nodes."""
+    """The caches. `machines` is None where the operator may not see Kubernetes' own nodes.
+
+    `users_secrets` and `users_config_maps` are what others have made and a spec may refer to.
+    """
 
     valkeys: Store[kinds.ValkeyObject]
     nodes: Store[kinds.NodeObject]
@@ -30,6 +37,8 @@ class Ground:
     services: Store[kinds.ServiceObject]
     secrets: Store[KubeObject]
     config_maps: Store[KubeObject]
+    users_secrets: Versions
+    users_config_maps: Versions
     claims: Store[kinds.ClaimObject]
     service_accounts: Store[KubeObject]
     roles: Store[KubeObject]
@@ -52,6 +61,9 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
         scope = namespace if kind.resource.namespaced else None
         return caches.cache(Query(kind.resource, scope, selector), kind.projection, indices)
 
+    def others(kind: Kind[KubeObject], field_selector: str) -> Versions:
+        return caches.versions(Query(kind.resource, namespace, NOT_OURS, field_selector))
+
     return Ground(
         valkeys=cache(kinds.VALKEYS),
         nodes=cache(kinds.NODES, {BY_OWNER_UID: by_owner_uid}),
@@ -60,6 +72,8 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
         services=cache(kinds.SERVICES, {BY_OWNER: by_label(OWNER_LABEL)}),
         secrets=cache(kinds.SECRETS),
         config_maps=cache(kinds.CONFIG_MAPS),
+        users_secrets=others(kinds.SECRETS, _NO_SECRET),
+        users_config_maps=others(kinds.CONFIG_MAPS, _NO_CONFIG_MAP),
         claims=cache(kinds.CLAIMS, {BY_OWNER: by_label(OWNER_LABEL)}),
         service_accounts=cache(kinds.SERVICE_ACCOUNTS),
         roles=cache(kinds.ROLES),

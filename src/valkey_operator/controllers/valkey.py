@@ -86,6 +86,7 @@ class ValkeyController:
         """Bring one Valkey closer to its spec, and say how it is."""
         valkey = self._objects.valkeys.store.get(key)
         if valkey is None or valkey.metadata.deletion_timestamp:
+            self._references.forget(key)
             return DONE
         case = await self._open(valkey)
         self._warn(case)
@@ -96,7 +97,8 @@ class ValkeyController:
         for end in ends:
             if end.retry is not None:
                 raise end.retry
-        return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if case.problems or conflict else DONE
+        # What is missing is watched; an object of others that has a name of ours is in no cache.
+        return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if conflict else DONE
 
     async def _attempt(self, case: Case, part: Callable[[Case], Awaitable[str | None]]) -> End:
         """Do one part as far as it goes: neither a bad spec nor a silent server keeps the other from being done."""
@@ -109,7 +111,7 @@ class ValkeyController:
 
     async def _open(self, valkey: ValkeyObject) -> Case:
         spec = self._facts.effective(valkey)
-        maps, missing = await self._references.read(valkey.key.namespace, spec)
+        maps, missing = await self._references.read(valkey.key, spec)
         problems = [*missing, *check_valkey(valkey.key.name, spec, maps=maps)]
         directives = directives_for(spec, maps)
         source = NodeSource(

@@ -27,6 +27,7 @@ RENEW_AT_ANNOTATION = "valkey.io/renew-at"
 
 OURS = f"{MANAGED_BY_LABEL}={MANAGER}"
 """The selector of everything the operator has made."""
+NOT_OURS = f"{MANAGED_BY_LABEL}!={MANAGER}"
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):

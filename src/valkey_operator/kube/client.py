@@ -22,6 +22,7 @@ Manifest = Mapping[str, Any]
 
 _WRITE = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
 _APPLY = "application/apply-patch+yaml"
+_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -65,7 +66,12 @@ class KubeClient:
         """Read one page; the first is as new as the store behind the API server, the others are of the same moment."""
         params = query.params | {"limit": str(limit)} | ({"continue": next_page} if next_page else {})
         call = Call(
-            method="GET", resource=query.resource.plural, path=query.path, params=params, deadline_s=LIST_DEADLINE_S
+            method="GET",
+            resource=query.resource.plural,
+            path=query.path,
+            params=params,
+            accept=_METADATA.format("List") if query.metadata_only else JSON,
+            deadline_s=LIST_DEADLINE_S,
         )
         return _decode_page(await self._transport.send(call), projection)
 
@@ -81,7 +87,8 @@ class KubeClient:
     async def watch(self, query: Query, version: str, on_line: Callable[[bytes], None], idle: Idle) -> None:
         """Hand over each event after `version` as a line of JSON, until the server ends the stream."""
         params = query.params | {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": version}
-        call = Call(method="WATCH", resource=query.resource.plural, path=query.path, params=params)
+        accept = _METADATA.format("") if query.metadata_only else JSON
+        call = Call(method="WATCH", resource=query.resource.plural, path=query.path, params=params, accept=accept)
         await self._transport.watch(call, on_line, idle)
 
     async def apply(

@@ -47,11 +47,16 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A set of objects to list and watch: of one kind, in one namespace or all, with a label selector or without."""
+    """A set of objects to list and watch: of one kind, in one namespace or all, with selectors or without.
+
+    `metadata_only`: the API server sends nothing else of them.
+    """
 
     resource: Resource
     namespace: str | None = None
     selector: str | None = None
+    field_selector: str | None = None
+    metadata_only: bool = False
 
     @property
     def path(self) -> str:
@@ -61,7 +66,13 @@ class Query(msgspec.Struct, frozen=True):
     @property
     def params(self) -> dict[str, str]:
         """What narrows the set down."""
-        return {"labelSelector": self.selector} if self.selector else {}
+        chosen = {"labelSelector": self.selector, "fieldSelector": self.field_selector}
+        return {name: value for name, value in chosen.items() if value}
+
+    @property
+    def title(self) -> str:
+        """What it is called in logs and metrics."""
+        return f"{self.resource.plural}{' (metadata)' if self.metadata_only else ''}"
 
 
 class OwnerReference(msgspec.Struct, frozen=True, rename="camel"):

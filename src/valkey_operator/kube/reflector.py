@@ -6,17 +6,16 @@ Owns: that loop and its pauses. Refuses to know: who reads the store.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 
 from valkey_operator.kube.client import PAGE_SIZE, KubeClient
 from valkey_operator.kube.errors import ApiError, GoneError
 from valkey_operator.kube.objects import KubeObject, Query
-from valkey_operator.kube.store import Store
 from valkey_operator.kube.transport import Idle
 from valkey_operator.kube.watch_events import Absent, Bookmark, EventParser, Present
 from valkey_operator.runtime.backoff import backoff_delays
@@ -25,6 +24,7 @@ from valkey_operator.runtime.metrics import EngineMetrics
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T", bound=KubeObject)
+T_contra = TypeVar("T_contra", bound=KubeObject, contravariant=True)
 
 IDLE_LIMIT_S = 180.0
 """Bookmarks come about once a minute; three are missing."""
@@ -34,6 +34,40 @@ STEADY_AFTER_S = 5.0
 """A watch that lived this long shows that the server is well: the next pause is short again."""
 
 
+class Sink(Protocol[T_contra]):
+    """What is kept like the API server: whole objects (`Store`), or only their versions (`Versions`)."""
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the watch owes us one of our own writes for too long."""
+        ...
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first list is complete."""
+        ...
+
+    async def wait_synced(self) -> None:
+        """Wait for the first list."""
+        ...
+
+    def put(self, new: T_contra, /) -> None:
+        """An object was added or changed."""
+        ...
+
+    def remove(self, last: T_contra, /) -> None:
+        """An object is gone."""
+        ...
+
+    def advance(self, version: str, /) -> None:
+        """Nothing changed up to this version."""
+        ...
+
+    def replace_all(self, objects: Iterable[T_contra], version: str, /) -> None:
+        """A whole list."""
+        ...
+
+
 @dataclass(kw_only=True)
 class Reflector(Generic[T]):
     """Fills `store` with what `query` finds."""
@@ -41,7 +75,7 @@ class Reflector(Generic[T]):
     client: KubeClient
     query: Query
     projection: type[T]
-    store: Store[T]
+    store: Sink[T]
     metrics: EngineMetrics
     random: Random
     idle_limit_s: float = IDLE_LIMIT_S
@@ -53,12 +87,12 @@ class Reflector(Generic[T]):
         self._idle = Idle(self.idle_limit_s)
         self._version: str | None = None
         self._heard_at = 0.0
-        self._log = log.bind(resource=query.resource.plural, namespace=query.namespace, selector=query.selector)
+        self._log = log.bind(resource=query.title, namespace=query.namespace, selector=query.selector)
 
     async def run(self) -> None:
         """Keep the store filled until cancelled."""
         self._heard()
-        self.metrics.watch_silence_s.labels(resource=self.query.resource.plural).set_function(self._silence_s)
+        self.metrics.watch_silence_s.labels(resource=self.query.title).set_function(self._silence_s)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._list_anew_when_overdue())
             group.create_task(self._follow())
@@ -129,11 +163,11 @@ class Reflector(Generic[T]):
 
     def _refuse(self, reason: str) -> None:
         # One odd object must not keep all others of its kind out of the cache.
-        self.metrics.undecodable.labels(resource=self.query.resource.plural).inc()
+        self.metrics.undecodable.labels(resource=self.query.title).inc()
         self._log.error("an object does not fit what is expected of its kind; left out", reason=reason)
 
     def _note(self, reason: str, error: ApiError | None) -> None:
-        self.metrics.watch_restarts.labels(resource=self.query.resource.plural, reason=reason).inc()
+        self.metrics.watch_restarts.labels(resource=self.query.title, reason=reason).inc()
         if error is None or isinstance(error, GoneError):
             self._log.debug("watch ended", reason=reason)
         else:

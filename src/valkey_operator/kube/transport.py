@@ -30,6 +30,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     params: Mapping[str, str] = {}
     content: bytes | None = None
     media: str = JSON
+    accept: str = JSON
     deadline_s: float = REQUEST_DEADLINE_S
 
     def __str__(self) -> str:
@@ -77,7 +78,7 @@ class Transport:
 
     async def send(self, call: Call) -> bytes:
         """The body of a good answer within the call's deadline; an `ApiError` for anything else."""
-        headers = {"Content-Type": call.media} if call.content is not None else {}
+        headers = {"Accept": call.accept, **({"Content-Type": call.media} if call.content is not None else {})}
         with self._failures_of(call):
             async with asyncio.timeout(call.deadline_s):
                 response = await self._session.request(
@@ -106,7 +107,7 @@ class Transport:
     @contextlib.asynccontextmanager
     async def _open_stream(self, call: Call) -> AsyncIterator[httpx2.Response]:
         limits = httpx2.Timeout(call.deadline_s, read=None)
-        plain = {"Accept-Encoding": "identity"}
+        plain = {"Accept-Encoding": "identity", "Accept": call.accept}
         params = dict(call.params)
         async with self._session.stream("GET", call.path, params=params, timeout=limits, headers=plain) as response:
             self._count(call, response.status_code)
