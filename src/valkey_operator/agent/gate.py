@@ -13,9 +13,10 @@ import os
 import secrets
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from valkey_operator.valkey.boot import Credentials, Start, render_gate_answer, render_start_conf
+from valkey_operator.valkey.boot import Credentials, ModuleToLoad, Start, render_gate_answer, render_start_conf
 
 # Longer than this between opening and writing means that the agent was frozen, and the reader may be another server: a
 # container takes longer to start again. On a busy machine 0.1 s passed by themselves, and cost a server a restart.
@@ -49,11 +50,23 @@ class Gate:
             self._fifo.unlink()
         os.mkfifo(self._fifo, _PRIVATE)
 
-    def open_as(self, start: Start, *, default_password: str | None, port: int, settings_file: Path | None) -> None:
+    def open_as(
+        self,
+        start: Start,
+        *,
+        default_password: str | None,
+        port: int,
+        settings_file: Path | None,
+        modules: Sequence[ModuleToLoad] = (),
+    ) -> None:
         """Let the waiting server start as `start`; raises NobodyWaitsError or AnswerTooLateError."""
         credentials = Credentials(default_password=default_password, agent_password=secrets.token_urlsafe(32))
         text = render_start_conf(
-            start, credentials, port=port, settings_file=None if settings_file is None else str(settings_file)
+            start,
+            credentials,
+            port=port,
+            settings_file=None if settings_file is None else str(settings_file),
+            modules=modules,
         )
         write_private(self._new_password_file, credentials.agent_password)
         write_private(self._start_file, text)

@@ -104,6 +104,7 @@ def _make_node(settings: AgentSettings, version: str) -> Node:
         port=settings.port,
         settings_file=settings.settings_file,
         password_file=settings.password_file,
+        modules=settings.modules,
     )
     return Node(
         places,

@@ -5,13 +5,14 @@ Owns: how often is looked, and what follows from what is seen. Refuses to know: 
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import structlog
 
 from valkey_operator.agent.gate import Gate, write_private
+from valkey_operator.agent.modules import modules_in_image
 from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
 from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.promise import Promise, parse_promise, render_promise
@@ -19,7 +20,7 @@ from valkey_operator.agent.report import Facts, Report, is_running, may_have_to_
 from valkey_operator.agent.server import ServerConnection, observe_server
 from valkey_operator.agent.watch import ProcessId, ProcessTable, after_let_in, after_look
 from valkey_operator.agent.whole import whole_after
-from valkey_operator.valkey.boot import Start
+from valkey_operator.valkey.boot import ModuleToLoad, Start
 from valkey_operator.valkey.states import ProcessState
 
 log = structlog.get_logger(__name__)
@@ -41,6 +42,8 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     settings_file: Path | None = None
     password_file: Path | None = None
+    modules: tuple[ModuleToLoad, ...] | None = None
+    """None: every module of the image's own folder."""
 
 
 class Node:
@@ -126,9 +129,16 @@ class Node:
             default_password=self._read_password(),
             port=self._places.port,
             settings_file=self._places.settings_file,
+            modules=self._modules(),
         )
         self._update(process=after_let_in(self.report.facts.process))
         log.info("let the server in", kind=start.kind)
+
+    def _modules(self) -> Sequence[ModuleToLoad]:
+        process, given = self.report.facts.process.process, self._places.modules
+        if given is not None:
+            return given
+        return modules_in_image(self._table.root_of(process)) if process else ()
 
     def end_server(self, process: ProcessId) -> None:
         """Kill the server, if it is still this one."""

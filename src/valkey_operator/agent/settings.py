@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from valkey_operator.valkey.boot import ModuleToLoad
+
 _MOST_PORT = 65535
 _MOST_NUMBER = 3600
 _FRACTIONS = {"--primary-wait"}
@@ -33,6 +35,7 @@ _FLAGS = (
     ("--api-server", "", "host:port of the API server; else $KUBERNETES_SERVICE_HOST and _PORT"),
     ("--token-dir", "/var/run/secrets/valkey-operator", "folder with token and ca.crt for the API server"),
     ("--cluster-domain", "", "such as cluster.local; none: the pod's search domains are tried"),
+    ("--modules", "", "modules to load, as JSON: [{path, args}]; none given: all of the image's own folder"),
     ("--min-replicas-to-write", "0", "replicas without which a primary that the record opens refuses writes"),
     ("--primary-wait", "5", "longest wait of a replica's start for its primary's port, in seconds"),
 )
@@ -65,6 +68,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     boot_conf: Path
     settings_file: Path | None
     password_file: Path | None
+    modules: tuple[ModuleToLoad, ...] | None
     port: int
     grpc_address: str
     probe_host: str | None
@@ -100,6 +104,7 @@ def agent_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Ag
         boot_conf=Path(text["--boot-conf"]),
         settings_file=Path(text["--settings-file"]) if text["--settings-file"] else None,
         password_file=_readable(text["--password-file"]),
+        modules=_modules(text["--modules"]),
         port=_port("--port", text["--port"]),
         grpc_address=text["--grpc-address"],
         probe_host=probe_host,
@@ -175,6 +180,15 @@ def _port(flag: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) <= _MOST_PORT):
         raise AgentSettingsError(f"{flag} has port {text!r}; write a number up to {_MOST_PORT}.")
     return int(text)
+
+
+def _modules(text: str) -> tuple[ModuleToLoad, ...] | None:
+    if not text:
+        return None
+    try:
+        return msgspec.json.decode(text, type=tuple[ModuleToLoad, ...])
+    except msgspec.DecodeError as error:
+        raise AgentSettingsError(f"--modules is {text!r}, which is no list of modules: {error}.") from error
 
 
 def _readable(text: str) -> Path | None:

@@ -109,6 +109,10 @@ class ProcessTable:
         known = process == before.process and before.state is ProcessState.RUNNING
         return Look(process, known or self._listens(process.pid))
 
+    def root_of(self, process: ProcessId) -> Path:
+        """The file system of the server's image, as we see it."""
+        return self._proc / str(process.pid) / "root"
+
     def kill(self, process: ProcessId) -> None:
         """End that very process at once; raises OSError."""
         handle = os.pidfd_open(process.pid)

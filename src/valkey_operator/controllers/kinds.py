@@ -146,12 +146,26 @@ class ContainerState(Part, frozen=True):
     running: dict[str, str] | None = None
 
 
+class Terminated(Part, frozen=True):
+    """How a container ended."""
+
+    exit_code: int = 0
+    message: str = ""
+
+
+class EndedState(Part, frozen=True):
+    """The end of a container's former run, if there was one."""
+
+    terminated: Terminated | None = None
+
+
 class ContainerStatus(Part, frozen=True):
     """One container."""
 
     name: str
     ready: bool = False
     state: ContainerState = ContainerState()
+    last_state: EndedState = EndedState()
 
 
 class PodCondition(Part, frozen=True):
@@ -202,4 +216,7 @@ STATEFUL_SETS = Kind(Resource("apps", "v1", "statefulsets", "StatefulSet"), Work
 DEPLOYMENTS = Kind(Resource("apps", "v1", "deployments", "Deployment"), WorkloadObject)
 ROLES = Kind(Resource("rbac.authorization.k8s.io", "v1", "roles", "Role"), KubeObject)
 ROLE_BINDINGS = Kind(Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"), KubeObject)
+STORAGE_CLASSES = Kind(
+    Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False), KubeObject, labelled=False
+)
 MACHINES = Kind(Resource("", "v1", "nodes", "Node", namespaced=False), KubeObject, labelled=False)

@@ -3,6 +3,8 @@
 Owns: the translation, and which of a node's pods is the one that counts. Refuses to know: what follows from it.
 """
 
+import re
+
 from valkey_operator.controllers.ground import BY_NODE, Ground
 from valkey_operator.controllers.kinds import ContainerStatus, PodObject
 from valkey_operator.core.names import ROLE_LABEL, ROLL_HASH_ANNOTATION
@@ -12,6 +14,9 @@ from valkey_operator.kube.objects import Key, KubeObject
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 # Kubernetes tries again by itself after each of these, yet somebody has to do something first.
+_LAST_LINES, _MOST_CHARACTERS = 4, 600
+# As Valkey begins each line: pid and role, date and time, level.
+_STAMP = re.compile(r"^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ \S ")
 _STUCK = frozenset(
     {
         "ErrImagePull",
@@ -68,4 +73,12 @@ def _stuck(status: ContainerStatus) -> str | None:
     waiting = status.state.waiting
     if waiting is None or waiting.reason not in _STUCK:
         return None
-    return f"container {status.name} cannot start ({waiting.reason}): {waiting.message or 'see its log'}"
+    ended = status.last_state.terminated
+    why = last_words(ended.message if ended else "") or waiting.message or "see its log"
+    return f"container {status.name} cannot start ({waiting.reason}): {why}"
+
+
+def last_words(log: str) -> str:
+    """The last lines of a log that a container left, without their times: what it says of its own end."""
+    lines = [_STAMP.sub("", line.strip()) for line in log.splitlines() if line.strip()]
+    return " | ".join(lines[-_LAST_LINES:])[-_MOST_CHARACTERS:]

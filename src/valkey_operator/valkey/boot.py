@@ -10,6 +10,7 @@ comes last, so its lines win over the settings a user wrote.
 
 import enum
 import hashlib
+from collections.abc import Sequence
 
 import msgspec
 
@@ -53,6 +54,13 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"a start as {self.kind} has primary {self.primary}; only a replica has one, and needs it")
 
 
+class ModuleToLoad(msgspec.Struct, frozen=True):
+    """A module, by its path in the server's image, with its arguments."""
+
+    path: str
+    args: tuple[str, ...] = ()
+
+
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     """Who may log in: user default (None: without a password), and the agent with its password of this start."""
 
@@ -76,10 +84,19 @@ def render_boot_conf(*, gate: str, data: str) -> str:
     )
 
 
-def render_start_conf(start: Start, credentials: Credentials, *, port: int, settings_file: str | None) -> str:
+def render_start_conf(
+    start: Start,
+    credentials: Credentials,
+    *,
+    port: int,
+    settings_file: str | None,
+    modules: Sequence[ModuleToLoad] = (),
+) -> str:
     """The file behind the gate: the user's settings first, then what decides, so that the latter wins."""
     writable = start.kind is not StartKind.FENCED_PRIMARY
     lines = [
+        # First: the settings may hold directives of theirs.
+        *(" ".join(["loadmodule", *map(quoted, (each.path, *each.args))]) for each in modules),
         f"include {quoted(settings_file)}" if settings_file else None,
         'proc-title-template "{title} {config-file}"',
         f"port {port}",

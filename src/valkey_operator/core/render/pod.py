@@ -93,6 +93,8 @@ def _server(spec: EffectiveWorkload) -> Manifest:
         "livenessProbe": _asks("/livez", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
         "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", _LEAVE]}}},
         "volumeMounts": [*_shared_mounts(), _mount("boot", _BOOT, read_only=True)],
+        # A server that cannot start says why in the end of its log, and so does the status.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": UNPRIVILEGED,
         **without_empty(imagePullPolicy=spec.image_pull_policy, resources=spec.resources),
     }
@@ -107,6 +109,7 @@ def _agent(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, passwo
         "SETTINGS_FILE": f"{_BOOT}/valkey.conf",
         "PASSWORD_FILE": f"{_AUTH}/{_PASSWORD_KEY}" if password else "",
         "MIN_REPLICAS_TO_WRITE": str(spec.replication.min_replicas_to_write),
+        "MODULES": "" if spec.modules is None else msgspec.json.encode(spec.modules).decode(),
     }
     env: list[Json] = [
         {"name": "VALKEY_AGENT_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
