@@ -32,6 +32,7 @@ class ConditionType(enum.StrEnum):
     PRIMARY_ELECTED = "PrimaryElected"
     SPEC_VALID = "SpecValid"
     NAME_CONFLICT = "NameConflict"
+    VOLUME_REFUSED = "VolumeRefused"
 
 
 class Condition(Model, frozen=True, kw_only=True):

@@ -6,11 +6,12 @@ Owns: which there are, and which changes wake them. Refuses to know: how any of 
 from collections.abc import Iterable
 from typing import Any
 
+from valkey_operator.api.status import ConditionType
 from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.ground import Ground, make_ground
-from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject
+from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject, NodeObject
 from valkey_operator.controllers.node import NodeController
 from valkey_operator.controllers.node_certificate import NodeCertificates
 from valkey_operator.controllers.references import References, Referrers
@@ -51,6 +52,9 @@ def node_controller(tools: Tools) -> ControllerSpec:
             certificates=lambda secrets: NodeCertificates(client, secrets, tools.authority, utc_now),
         ).reconcile
 
+    def nodes_with_refused_volume(_change: Change[int]) -> list[Key]:
+        return [node.key for node in ground.nodes.list() if has_refused_volume(node)]
+
     owned = (ground.services, ground.config_maps, ground.secrets, ground.stateful_sets, ground.deployments)
     return ControllerSpec(
         name="node",
@@ -58,6 +62,7 @@ def node_controller(tools: Tools) -> ControllerSpec:
             Source(ground.nodes),
             *(Source(store, owner_keys("ValkeyNode")) for store in owned),
             *(Source(store, labelled_keys(NODE_LABEL)) for store in (ground.pods, ground.claims)),
+            *([Source(ground.storage_classes, nodes_with_refused_volume)] if ground.storage_classes else []),
             Source(tools.reports, lane=report_lane),
         ],
         start=start,
@@ -110,6 +115,12 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         ],
         start=start,
     )
+
+
+def has_refused_volume(node: NodeObject) -> bool:
+    """Whether its volume could not be made as it shall be."""
+    conditions = node.status.conditions if node.status else None
+    return any(each.type == ConditionType.VOLUME_REFUSED for each in conditions or ())
 
 
 def valkeys_under(ground: Ground, change: Change[DefaultsObject], operator_namespace: str) -> list[Key]:

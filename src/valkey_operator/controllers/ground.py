@@ -25,7 +25,7 @@ _NO_SECRET = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The caches. `machines` is None where the operator may not see Kubernetes' own nodes.
+    """The caches. `machines` and `storage_classes` are None where the operator may see one namespace only.
 
     `users_secrets` and `users_config_maps` are what others have made and a spec may refer to.
     """
@@ -47,6 +47,7 @@ class Ground:
     stateful_sets: Store[kinds.WorkloadObject]
     deployments: Store[kinds.WorkloadObject]
     machines: Store[KubeObject] | None
+    storage_classes: Versions | None
 
     def machine_of(self, name: str) -> KubeObject | None:
         """One of Kubernetes' own nodes, if we may see them."""
@@ -82,4 +83,5 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
         stateful_sets=cache(kinds.STATEFUL_SETS),
         deployments=cache(kinds.DEPLOYMENTS),
         machines=cache(kinds.MACHINES) if namespace is None else None,
+        storage_classes=caches.versions(Query(kinds.STORAGE_CLASSES.resource)) if namespace is None else None,
     )

@@ -6,6 +6,7 @@ Refuses to know: what is in the pod, and who is primary.
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 
 import msgspec
 
@@ -27,12 +28,23 @@ from valkey_operator.core.names import (
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.quantity import parse_quantity
 from valkey_operator.core.render.objects import Manifest
-from valkey_operator.core.render.workload import claim, is_deployment, node_service, settings, workload
+from valkey_operator.core.render.workload import (
+    claim,
+    is_deployment,
+    node_service,
+    settings,
+    volume_refused,
+    workload,
+)
 from valkey_operator.core.status.node import NodeFacts, node_status
-from valkey_operator.kube.client import KubeClient
+from valkey_operator.kube.client import KubeClient, key_of
+from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.objects import Key, KubeObject
 from valkey_operator.runtime.metrics import EngineMetrics
 from valkey_operator.runtime.outcome import Result, TransientError
+
+# What an API server refuses may be up to a quota or a webhook, which nobody can watch.
+_RECHECK = timedelta(seconds=60)
 
 
 class NodeController:
@@ -69,7 +81,7 @@ class NodeController:
             return Result()
         owner, cr = _owner(node), node.metadata.annotations[CR_ANNOTATION]
         address = await self._ensure_service(node, owner, cr)
-        *_, renew_at = await asyncio.gather(
+        _, refused, renew_at = await asyncio.gather(
             self._settings.ensure(settings(owner, node.metadata.labels, node.spec, cr=cr, address=address)),
             self._ensure_claim(node, owner, cr),
             self._certificates.ensure(owner, node.metadata.labels, cr=cr),
@@ -78,8 +90,9 @@ class NodeController:
         if self._may_have_workload(node):
             await self._ensure_workload(node, owner, cr)
             await self._replace_on_turn(node, pod)
-        await self._report(node, pod, address)
-        return Result(wake_at=loop_time_of(renew_at))
+        await self._report(node, pod, address, refused)
+        again = utc_now() + _RECHECK if refused else renew_at
+        return Result(wake_at=loop_time_of(min(again, renew_at)))
 
     async def _ensure_service(self, node: NodeObject, owner: Owner, cr: str) -> str:
         await self._services.ensure(node_service(owner, node.metadata.labels, node.spec, cr=cr))
@@ -89,13 +102,21 @@ class NodeController:
             raise TransientError(f"Service {node.key} has no address yet")
         return service.spec.cluster_ip
 
-    async def _ensure_claim(self, node: NodeObject, owner: Owner, cr: str) -> None:
+    async def _ensure_claim(self, node: NodeObject, owner: Owner, cr: str) -> str | None:
+        """Why the volume cannot be as it shall be; that must not keep the rest from being so."""
         volume = node.spec.persistence
         if volume is None or not volume.enabled:
-            return
+            return None
         heir = _parent(node) if volume.retention == "Delete" else None
         wanted = claim(owner, node.metadata.labels, node.spec, cr=cr, heir=heir)
-        await self._claims.ensure(self._never_smaller(wanted))
+        try:
+            await self._claims.ensure(self._never_smaller(wanted))
+        except (ForbiddenError, InvalidError) as error:
+            live = self._ground.claims.get(key_of(wanted))
+            size = wanted["spec"]["resources"]["requests"]["storage"]
+            has = live.status.capacity.storage or live.spec.resources.requests.storage if live else None
+            return volume_refused(wanted["metadata"]["name"], has=has, wanted=str(size), answer=_said(error))
+        return None
 
     def _never_smaller(self, wanted: Manifest) -> Manifest:
         """A volume that was kept may be larger than what is asked for now; it cannot shrink."""
@@ -136,7 +157,7 @@ class NodeController:
             await self._ground.stateful_sets.wait_current([node.key])
             await self._client.delete(kinds.PODS.resource, Key(node.key.namespace, pod.name), uid=pod.uid)
 
-    async def _report(self, node: NodeObject, pod: PodFacts | None, address: str) -> None:
+    async def _report(self, node: NodeObject, pod: PodFacts | None, address: str, refused_volume: str | None) -> None:
         received = self._reports.get(node.key, pod.uid) if pod else None
         view = received.view if received else None
         facts = NodeFacts(
@@ -146,6 +167,7 @@ class NodeController:
             pod=pod,
             view=view,
             service_ip=address,
+            refused_volume=refused_volume,
             follows=self._node_at(node, view.link.primary.host) if view and view.link else None,
             now=utc_now(),
         )
@@ -165,6 +187,11 @@ class NodeController:
     def _pod(self, key: Key) -> PodFacts | None:
         pod = pod_of(self._ground, key)
         return None if pod is None else pod_facts(pod, self._ground.machine_of(pod.spec.node_name))
+
+
+def _said(error: Exception) -> str:
+    """The API server's own words, without the request that they answer."""
+    return str(error).split(": ", 2)[-1]
 
 
 def _owner(node: NodeObject) -> Owner:

@@ -27,7 +27,7 @@ from valkey_operator.core.shard.members import needed_indices, next_turn, remova
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Reason
 from valkey_operator.core.status.valkey import Findings, valkey_status
-from valkey_operator.core.validation import Problem, check_valkey, warnings_of
+from valkey_operator.core.validation import Problem, check_change, check_valkey, warnings_of
 from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.events import About, Event, EventRecorder
 from valkey_operator.kube.objects import Key
@@ -112,7 +112,8 @@ class ValkeyController:
     async def _open(self, valkey: ValkeyObject) -> Case:
         spec = self._facts.effective(valkey)
         maps, missing = await self._references.read(valkey.key, spec)
-        problems = [*missing, *check_valkey(valkey.key.name, spec, maps=maps)]
+        existing = [node.spec for node in self._facts.nodes(valkey).values()]
+        problems = [*missing, *check_valkey(valkey.key.name, spec, maps=maps), *check_change(existing, spec)]
         directives = directives_for(spec, maps)
         source = NodeSource(
             owner=owner_of(valkey),
@@ -215,6 +216,7 @@ class ValkeyController:
             waits_for=waits_for,
             problems=case.problems,
             conflict=conflict,
+            refused_volumes=self._facts.refused_volumes(case.valkey),
             pod_problems={name: pod.problem for name, pod in pods.items() if pod.problem and not pod.ready},
             zones={name: pod.zone for name, pod in pods.items() if pod.zone},
             now=utc_now(),

@@ -7,7 +7,8 @@ Refuses to know: what the API server has already refused, except where defaults 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from valkey_operator.api.fields import ConfigValue
+from valkey_operator.api.fields import ConfigValue, IntOrString
+from valkey_operator.api.node import ValkeyNodeSpec
 from valkey_operator.api.replication import LEAST_GAP_MILLISECONDS
 from valkey_operator.api.rules import LONGEST_NAME, LONGEST_SHARDED_NAME
 from valkey_operator.core.effective import (
@@ -76,18 +77,27 @@ def check_sentinel(name: str, spec: EffectiveSentinel) -> list[Problem]:
     ]
 
 
-def check_change(before: EffectiveWorkload, after: EffectiveWorkload) -> list[Problem]:
+def check_change(nodes: Iterable[ValkeyNodeSpec], after: EffectiveWorkload) -> list[Problem]:
     """What cannot be changed on nodes that exist, also when a default has changed."""
-    old, new = before.persistence, after.persistence
-    fixed = (
-        ("spec.podManagementType", before.pod_management_type, after.pod_management_type),
-        ("spec.persistence.enabled", old.enabled, new.enabled),
-        ("spec.persistence.storageClassName", old.storage_class_name, new.storage_class_name),
-    )
-    changed = [_immutable(field, was, value) for field, was, value in fixed if was != value]
-    if parse_quantity(new.size) >= parse_quantity(old.size):
-        return changed
-    return [*changed, Problem("spec.persistence.size", str(new.size), f"a volume only grows; give at least {old.size}")]
+    return list(dict.fromkeys(problem for node in nodes for problem in _check_node_change(node, after)))
+
+
+def _check_node_change(node: ValkeyNodeSpec, after: EffectiveWorkload) -> Iterator[Problem]:
+    old, new = node.persistence, after.persistence
+    had_volume = old is not None and bool(old.enabled)
+    if (was := node.pod_management_type or "statefulset") != after.pod_management_type:
+        yield _immutable("spec.podManagementType", was, after.pod_management_type)
+    if had_volume != new.enabled:
+        yield _immutable("spec.persistence.enabled", str(had_volume).lower(), str(new.enabled).lower())
+    elif old is not None and had_volume:
+        if old.storage_class_name != new.storage_class_name:
+            yield _immutable("spec.persistence.storageClassName", old.storage_class_name, new.storage_class_name)
+        yield from _check_size(old.size or "0", new.size)
+
+
+def _check_size(old: IntOrString, new: IntOrString) -> Iterator[Problem]:
+    if parse_quantity(new) < parse_quantity(old):
+        yield Problem("spec.persistence.size", str(new), f"a volume only grows; give at least {old}")
 
 
 def warnings_of(spec: EffectiveWorkload) -> list[Problem]:
@@ -174,7 +184,8 @@ def _check_writable(spec: EffectiveWorkload, replicas: int) -> Iterator[Problem]
 
 
 def _immutable(field: str, was: object, value: object) -> Problem:
-    return Problem(field, str(value), f"it cannot change on an existing object; set it back to {was}")
+    remedy = f"it cannot change on nodes that exist; {f'set it back to {was}' if was else 'remove it again'}"
+    return Problem(field, str(value or "not given"), f"{remedy}, here or in ValkeyOperatorDefaults")
 
 
 def _occurrences(value: ConfigValue) -> Iterable[object]:

@@ -77,6 +77,14 @@ def claim(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr: s
     }
 
 
+def volume_refused(name: str, *, has: str | None, wanted: str, answer: str) -> str:
+    """What a person should know about a claim that the API server did not accept."""
+    if has is None:
+        return f"Volume {name} of {wanted} cannot be made: {answer}."
+    remedy = "Set allowVolumeExpansion: true on its StorageClass, and it grows by itself."
+    return f"Volume {name} stays at {has}, and {wanted} is refused: {answer}. {remedy}"
+
+
 def settings(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr: str, address: str) -> Manifest:
     """What the server reads: how it waits at the gate, and what the user decided."""
     directives = (spec.valkey_config.directives if spec.valkey_config else None) or {}

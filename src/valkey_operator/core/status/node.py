@@ -25,6 +25,8 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     pod: PodFacts | None
     view: NodeView | None
     service_ip: str | None
+    refused_volume: str | None = None
+    """Why its volume cannot be as it shall be."""
     follows: str | None
     """The node whose Service the server follows, if it is one of ours."""
     now: datetime
@@ -34,7 +36,9 @@ def node_status(facts: NodeFacts, before: ValkeyNodeStatus | None) -> ValkeyNode
     """What is told about a node."""
     pod, view = facts.pod, facts.view
     state, reason, message = _state(pod, view)
-    ready = Said(ConditionType.READY, state == "Ready", reason, message)
+    said = [Said(ConditionType.READY, state == "Ready", reason, message)]
+    if facts.refused_volume:
+        said.append(Said(ConditionType.VOLUME_REFUSED, True, "VolumeRefused", facts.refused_volume))
     deployment = facts.spec.pod_management_type == "deployment"
     return ValkeyNodeStatus(
         state=state,
@@ -42,7 +46,7 @@ def node_status(facts: NodeFacts, before: ValkeyNodeStatus | None) -> ValkeyNode
         message=message,
         observed_generation=facts.generation,
         conditions=conditions_after(
-            before.conditions if before else None, [ready], now=facts.now, generation=facts.generation
+            before.conditions if before else None, said, now=facts.now, generation=facts.generation
         ),
         ready=state == "Ready",
         version=view.version if view else None,

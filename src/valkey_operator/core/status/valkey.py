@@ -38,6 +38,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     waits_for: str | None = None
     problems: Sequence[Problem] = ()
     conflict: str | None = None
+    refused_volumes: Sequence[str] = ()
     pod_problems: Mapping[str, str] = {}
     zones: Mapping[str, str] = {}
     now: datetime
@@ -108,6 +109,8 @@ def _held(found: Findings) -> tuple[str, str] | None:
         return "NameConflict", found.conflict
     if found.problems:
         return "InvalidSpec", " ".join(f"{problem.sentence()}." for problem in found.problems)
+    if found.refused_volumes:
+        return "VolumeRefused", " ".join(found.refused_volumes)
     return None
 
 
@@ -178,6 +181,8 @@ def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) 
     ]
     if found.conflict:
         said.append(Said(ConditionType.NAME_CONFLICT, True, "NameConflict", found.conflict))
+    if found.refused_volumes:
+        said.append(Said(ConditionType.VOLUME_REFUSED, True, "VolumeRefused", " ".join(found.refused_volumes)))
     return conditions_after(before.conditions if before else None, said, now=found.now, generation=found.generation)
 
 
