@@ -37,7 +37,9 @@ LAYERS = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--valkey", metavar="VERSION", help="run tests/valkey on this version alone, such as 8.1")
+    parser.addoption(
+        "--valkey", metavar="VERSION", help="run on this version alone, such as 8.1: tests/valkey and tests/e2e"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

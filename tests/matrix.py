@@ -14,6 +14,7 @@ from testbed.images.catalogue import VALKEY_VERSIONS
 from testbed.layout import REPOSITORY
 
 RESULTS = REPOSITORY / ".results" / "test-all"
+ABOUT_SERVERS = "test_valkey_*.py"
 PYTEST = [sys.executable, "-m", "pytest", "--quiet"]
 
 
@@ -27,7 +28,10 @@ def cells() -> list[Cell]:
     plain = ("unit", "property", "golden", "sim", "program", "testbed", "e2e")
     layers = [Cell(layer, (f"tests/{layer}",)) for layer in plain]
     servers = [Cell(f"valkey-{version}", ("tests/valkey", f"--valkey={version}")) for version in VALKEY_VERSIONS]
-    return [*layers, *servers]
+    about_servers = sorted(str(file.relative_to(REPOSITORY)) for file in (REPOSITORY / "tests/e2e").glob(ABOUT_SERVERS))
+    # The newest is what the plain layer runs on.
+    older = [Cell(f"e2e-{version}", (*about_servers, f"--valkey={version}")) for version in VALKEY_VERSIONS[:-1]]
+    return [*layers, *servers, *older]
 
 
 def tree() -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.layout import Layout
 from tests.e2e.cluster import Cluster, cluster_under_test
-from tests.e2e.valkeys import Shop, open_shop
+from tests.e2e.valkeys import Shop, Tested, open_shop
 
 SHOWN = pytest.StashKey[str]()
 
@@ -14,6 +14,11 @@ SHOWN = pytest.StashKey[str]()
 @pytest.fixture(scope="session")
 def cluster() -> Cluster:
     return cluster_under_test()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _version(request: pytest.FixtureRequest) -> None:
+    Tested.version = request.config.getoption("--valkey") or Tested.version
 
 
 @pytest.fixture

@@ -5,11 +5,22 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from testbed.images.catalogue import VALKEY_VERSIONS
 from tests.e2e.cluster import Cluster
-from tests.e2e.manifests import IMAGE, Manifest, pod
+from tests.e2e.manifests import Manifest, pod
 
 READY_WITHIN_S = 120
 CLIENT = "client"
+
+
+class Tested:
+    """The version that Valkeys under test have: the newest, or the one of `--valkey`."""
+
+    version = VALKEY_VERSIONS[-1]
+
+    @classmethod
+    def image(cls) -> str:
+        return f"valkey/valkey:{cls.version}"
 
 
 def valkey(name: str = "cart", *, replicas: int = 1, size: str = "256Mi", **spec: Any) -> Manifest:
@@ -19,7 +30,7 @@ def valkey(name: str = "cart", *, replicas: int = 1, size: str = "256Mi", **spec
         "apiVersion": "valkey.io/v1alpha1",
         "kind": "Valkey",
         "metadata": {"name": name},
-        "spec": {"image": IMAGE, "replicas": replicas, "persistence": persistence, **spec},
+        "spec": {"image": Tested.image(), "replicas": replicas, "persistence": persistence, **spec},
     }
 
 
@@ -56,6 +67,30 @@ class Shop:
 
     def condition(self, type_: str, name: str = "cart") -> Any:
         return next((each for each in self.status(name).get("conditions", []) if each["type"] == type_), None)
+
+    def wait_for_condition(self, type_: str, status: str, name: str = "cart", *, reason: str | None = None) -> Any:
+        """The condition, once it has this status, and this reason where one is given."""
+
+        def reached() -> Any:
+            found = self.condition(type_, name)
+            matches = found and found["status"] == status and reason in (None, found["reason"])
+            return found if matches else None
+
+        return self.cluster.wait_for(f"{type_} of {name} to be {status}", reached, self.namespace)
+
+    def directives(self, node: str, *names: str, password: str | None = None) -> dict[str, str]:
+        """What the running server of a node says to CONFIG GET."""
+        lines = self.say(node, "CONFIG", "GET", *names, password=password).split("\n")
+        return dict(zip(lines[::2], [*lines[1::2], ""], strict=False))
+
+    def pods(self, name: str = "cart") -> dict[str, Any]:
+        """The pods of a Valkey that are not on their way out, by node."""
+        found = self.cluster.get("pods", namespace=self.namespace, selector=f"valkey.io/cluster={name}")["items"]
+        staying = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        return {pod["metadata"]["labels"]["valkey.io/node"]: pod for pod in staying}
+
+    def uids(self, name: str = "cart") -> dict[str, str]:
+        return {node: pod["metadata"]["uid"] for node, pod in self.pods(name).items()}
 
     def password(self, secret: str = "cart-auth", key: str = "password") -> str:  # noqa: S107 - their names
         return base64.b64decode(self.get("secret", secret)["data"][key]).decode()
