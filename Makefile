@@ -20,7 +20,9 @@ help: ## list the targets
 
 .PHONY: demo
 demo: cluster deploy ## set everything up from nothing, and show what runs
-	for example in $(wildcard examples/valkey-*.yaml); do bin/kubectl apply --server-side --filename="$$example"; done
+	bin/kubectl create namespace demo --dry-run=client --output=yaml | bin/kubectl apply --server-side --filename=-
+	for example in $(wildcard examples/valkey-*.yaml); do \
+		bin/kubectl apply --server-side --namespace=demo --filename="$$example"; done
 	@bin/show-demo
 
 .PHONY: test

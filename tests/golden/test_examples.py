@@ -1,0 +1,72 @@
+"""The examples, and the manifests in the documents, hold only fields that exist and specs that can be carried out.
+
+That they run: tests/e2e/test_examples.py.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from tests.support.documents import DOCUMENTS, EXAMPLES, REPOSITORY, manifests_in
+from valkey_operator.api.operator_defaults import DefaultsSpec
+from valkey_operator.api.valkey import ValkeySpec
+from valkey_operator.core.defaults import effective_valkey
+from valkey_operator.core.quantity import parse_quantity
+from valkey_operator.core.validation import check_valkey
+
+SPECS = {"Valkey": ValkeySpec, "ValkeyOperatorDefaults": DefaultsSpec}
+SMALLEST_VOLUME = "256Mi"
+
+Manifest = dict[str, Any]
+
+
+def objects_of(file: Path) -> list[Manifest]:
+    if file.suffix == ".yaml":
+        return list(yaml.safe_load_all(file.read_text()))
+    return manifests_in(file.read_text())
+
+
+def of_kind(kind: str, files: list[Path]) -> list[Any]:
+    found = [(file, each) for file in files for each in objects_of(file) if each["kind"] == kind]
+    return [pytest.param(each, id=f"{file.relative_to(REPOSITORY)} {each['metadata']['name']}") for file, each in found]
+
+
+FILES = [*EXAMPLES, *DOCUMENTS]
+
+
+@pytest.mark.parametrize("manifest", [each for kind in SPECS for each in of_kind(kind, FILES)])
+def test_every_field_is_one_that_the_kind_has(manifest: Manifest) -> None:
+    spec = msgspec.convert(manifest["spec"], SPECS[manifest["kind"]])
+    assert msgspec.to_builtins(spec) == manifest["spec"]
+    assert manifest["apiVersion"] == "valkey.io/v1alpha1"
+
+
+@pytest.mark.parametrize("manifest", of_kind("Valkey", FILES))
+def test_a_valkey_can_be_carried_out(manifest: Manifest) -> None:
+    spec = effective_valkey(msgspec.convert(manifest["spec"], ValkeySpec))
+    assert check_valkey(manifest["metadata"]["name"], spec) == []
+
+
+@pytest.mark.parametrize("manifest", of_kind("Valkey", EXAMPLES))
+def test_an_example_is_small_enough_for_all_to_run_at_once(manifest: Manifest) -> None:
+    layers = [
+        msgspec.convert(each.values[0]["spec"], DefaultsSpec) for each in of_kind("ValkeyOperatorDefaults", FILES)
+    ]
+    spec = effective_valkey(msgspec.convert(manifest["spec"], ValkeySpec), layers[:1])
+    assert spec.replicas <= 3
+    assert parse_quantity(spec.persistence.size) == parse_quantity(SMALLEST_VOLUME)
+
+
+def test_the_demo_finds_every_example() -> None:
+    """Its Makefile target takes `examples/valkey-*.yaml`; the Valkey is called as its file."""
+    names = [[each["metadata"]["name"] for each in objects_of(file) if each["kind"] == "Valkey"] for file in EXAMPLES]
+    assert [[file.stem.removeprefix("valkey-")] for file in EXAMPLES] == names
+    assert all("namespace" not in each["metadata"] for file in EXAMPLES for each in objects_of(file))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
+def test_an_example_begins_with_what_it_is_for(file: Path) -> None:
+    assert file.read_text().startswith("# ")
