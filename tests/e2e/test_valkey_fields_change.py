@@ -60,6 +60,11 @@ def wait_for_roll(shop: Shop, before: dict[str, str]) -> Any:
     return shop.cluster.wait_for("every pod to be replaced", rolled, shop.namespace, deadline_s=180)
 
 
+def ask_role(shop: Shop, host: str) -> tuple[str, ...]:
+    ask = f"valkey-cli -h {host} -a {shop.password()} --no-auth-warning ROLE"
+    return ("bash", "-c", f"set -o pipefail; timeout 2 {ask} | head -1")
+
+
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
@@ -70,7 +75,15 @@ def ready_since(pod: Any) -> datetime:
 
 @pytest.mark.parametrize("kind", ["statefulset", "deployment"])
 def test_a_change_replaces_one_pod_at_a_time_and_the_old_primary_last(shop: Shop, kind: str) -> None:
-    shop.apply(valkey(replicas=3, persistence=AOF, podManagementType=kind, exporter={"enabled": True}))
+    shop.apply(
+        valkey(
+            replicas=3,
+            persistence=AOF,
+            podManagementType=kind,
+            exporter={"enabled": True},
+            readService={"enabled": True},
+        )
+    )
     shop.wait_for_state("Ready")
     assert shop.get("valkeynode", "cart-1")["status"]["managedResourceKind"].lower() == kind
     shop.write(200)
@@ -92,6 +105,9 @@ def test_a_change_replaces_one_pod_at_a_time_and_the_old_primary_last(shop: Shop
     reasons = {event["reason"] for event in shop.cluster.get("events", namespace=shop.namespace)["items"]}
     assert {"SwitchoverStarted", "SwitchoverDone"} <= reasons
 
+    # Both Services have followed the roles.
+    shop.cluster.wait_for_answer(shop.namespace, CLIENT, *ask_role(shop, "cart"), expected="master")
+    shop.cluster.wait_for_answer(shop.namespace, CLIENT, *ask_role(shop, "cart-read"), expected="slave")
     shop.wait_for_copies(200, "cart-0", "cart-1", "cart-2")
     assert lost(shop, status["primary"], keys) == set()
     # The exporter went with the roll, and its Service too.
@@ -114,6 +130,15 @@ def test_a_deployment_is_replaced_on_its_turn_only_and_keeps_its_data(shop: Shop
     shop.patch("cart", {"terminationGracePeriodSeconds": 25})
     wait_for_roll(shop, before)
     shop.wait_for_copies(100, "cart-0", "cart-1")
+
+    # What needs no restart waits for the next one: a Deployment with another template would restart at once.
+    before = shop.uids()
+    shop.patch("cart", {"imagePullPolicy": "IfNotPresent", "sidecar": {"image": "valkey-operator:none"}})
+    shop.wait_for_state("Ready")
+    template = shop.get("deployment", "cart-0")["spec"]["template"]["spec"]
+    assert template["initContainers"][0]["image"] != "valkey-operator:none"
+    assert shop.uids() == before
+    shop.patch("cart", {"sidecar": None})
 
     primary = shop.status()["primary"]
     replica = next(node for node in shop.uids() if node != primary)
