@@ -175,6 +175,22 @@ def test_an_unknown_directive_is_named_while_the_server_runs_and_correcting_it_h
     assert cart.uids() == before
 
 
+def test_a_value_that_the_server_refuses_is_told_in_its_own_words_and_correcting_it_heals(shop: Shop) -> None:
+    shop.apply(valkey(config={"maxmemory": "lots"}, **OPEN))
+
+    def told_why() -> str | None:
+        message = str(shop.status().get("message", ""))
+        return message if "maxmemory" in message else None
+
+    message = shop.cluster.wait_for("the refused value to be told", told_why, shop.namespace, deadline_s=90)
+    assert "container valkey cannot start" in message
+    assert "argument must be a memory value" in message
+
+    shop.patch("cart", {"config": {"maxmemory": "64mb"}})
+    shop.wait_for_state("Ready", deadline_s=180)
+    assert told(shop, "cart-0", "maxmemory") == {"maxmemory": str(64 << 20)}
+
+
 def test_a_config_map_is_waited_for_and_each_change_of_it_is_noticed(cart: Shop) -> None:
     before = cart.uids()
     cart.patch("cart", {"configFrom": [{"name": "tuning"}]})
