@@ -3,6 +3,7 @@
 That they run: tests/e2e/test_examples.py.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,14 @@ def test_the_demo_finds_every_example() -> None:
     names = [[each["metadata"]["name"] for each in objects_of(file) if each["kind"] == "Valkey"] for file in EXAMPLES]
     assert [[file.stem.removeprefix("valkey-")] for file in EXAMPLES] == names
     assert all("namespace" not in each["metadata"] for file in EXAMPLES for each in objects_of(file))
+
+
+def test_the_first_valkey_that_the_chart_tells_of_has_all_that_is_required() -> None:
+    notes = (REPOSITORY / "charts/valkey-operator/templates/NOTES.txt").read_text()
+    [shown] = re.findall(r"<<'EOF'\n(.*?)^ +EOF$", notes, flags=re.MULTILINE | re.DOTALL)
+    first = yaml.safe_load(shown)
+    assert msgspec.convert(first["spec"], ValkeySpec) == ValkeySpec()
+    assert first["kind"] == "Valkey"
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
