@@ -18,6 +18,7 @@ import structlog
 
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
+from valkey_operator.agent.password import PasswordFollower
 from valkey_operator.agent.probes import ReadinessHold, probe_pages
 from valkey_operator.agent.record import RecordReader
 from valkey_operator.agent.report import Facts, Report
@@ -79,6 +80,8 @@ async def _speak(settings: AgentSettings, node: Node, tls: Reloading) -> None:
 def _works(settings: AgentSettings, node: Node) -> list[Work]:
     """What is done beside the server; starts by the record only where there is one to read."""
     works = [node.watch_process(), node.watch_server(), end_safe_bases(node, Gate(settings.gate).socket)]
+    if settings.password_file is not None:
+        works.append(PasswordFollower(node).run())
     if settings.record is None:
         return works
     rules = StartRules(

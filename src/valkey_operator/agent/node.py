@@ -126,7 +126,7 @@ class Node:
         """Answer at the gate; raises what Gate.open_as raises."""
         self._gate.open_as(
             start,
-            default_password=self._read_password(),
+            default_password=self.read_password(),
             port=self._places.port,
             settings_file=self._places.settings_file,
             modules=self._modules(),
@@ -212,7 +212,7 @@ class Node:
             return parse_promise(self._promise_file.read_text())
         return Promise()
 
-    def _read_password(self) -> str | None:
+    def read_password(self) -> str | None:
         """The password of this moment. A Secret made of a text file ends in a line break that nobody types."""
         file = self._places.password_file
         return None if file is None else file.read_text().removesuffix("\n")
