@@ -97,7 +97,9 @@ class Operator:
         world = self._world
         volumes = [place.index for place in world.places.values() if place.has_volume]
         if world.record is None:
-            self._do(lambda: world.swap(None, first_record(with_volumes=not first_record_names_primary(volumes))))
+            self._do(
+                lambda: world.swap(None, first_record(with_volumes=not first_record_names_primary(volumes, nodes=())))
+            )
         self._make_nodes(volumes)
         self._settle()
         for name in removable(self.facts()):

@@ -71,10 +71,10 @@ def start_a_restarted_primary_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
-    real = vars(primary)["_next_epoch"]
+    real = vars(primary)["next_epoch"]
     patch.setattr(
         primary,
-        "_next_epoch",
+        "next_epoch",
         lambda facts, chosen: msgspec.structs.replace(real(facts, chosen), epoch=facts.record.epoch),
     )
 

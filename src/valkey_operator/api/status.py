@@ -33,6 +33,7 @@ class ConditionType(enum.StrEnum):
     SPEC_VALID = "SpecValid"
     NAME_CONFLICT = "NameConflict"
     VOLUME_REFUSED = "VolumeRefused"
+    REFUSED = "Refused"
 
 
 class Condition(Model, frozen=True, kw_only=True):

@@ -38,6 +38,24 @@ def labelled_keys(label: str) -> Keys[KubeObject]:
     return keys
 
 
+def kept_for(kind: str, label: str) -> Keys[KubeObject]:
+    """Whom an object was made for has to be looked at: its owner or, where that was taken off, whom its label names."""
+    owners, labelled = owner_keys(kind), labelled_keys(label)
+
+    def keys(change: Change[KubeObject]) -> set[Key]:
+        states = [state for state in (change.old, change.new) if state is not None]
+        orphaned = any(not state.metadata.owner_references for state in states)
+        return {*owners(change), *(labelled(change) if orphaned else ())}
+
+    return keys
+
+
+def shard_of_node(change: Change[KubeObject]) -> list[Key]:
+    """The Valkey that would have a node of this name, whoever has made it."""
+    name = change.key.name.rpartition("-")[0]
+    return [Key(change.key.namespace, name)] if name else []
+
+
 def node_controller(tools: Tools) -> ControllerSpec:
     """The controller of ValkeyNodes."""
     ground = make_ground(tools.caches, tools.namespace)
@@ -60,7 +78,7 @@ def node_controller(tools: Tools) -> ControllerSpec:
         name="node",
         sources=[
             Source(ground.nodes),
-            *(Source(store, owner_keys("ValkeyNode")) for store in owned),
+            *(Source(store, kept_for("ValkeyNode", NODE_LABEL)) for store in owned),
             *(Source(store, labelled_keys(NODE_LABEL)) for store in (ground.pods, ground.claims)),
             *([Source(ground.storage_classes, nodes_with_refused_volume)] if ground.storage_classes else []),
             Source(tools.reports, lane=report_lane),
@@ -106,8 +124,10 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         name="valkey",
         sources=[
             Source(ground.valkeys),
-            *(Source(store, owner_keys("Valkey")) for store in owned),
+            *(Source(store, kept_for("Valkey", OWNER_LABEL)) for store in owned),
             *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
+            Source(ground.nodes, shard_of_node),
+            Source(ground.shards),
             Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),
             Source(ground.secrets, referrers.keys(SECRETS.resource)),
             *(Source(store, referrers.keys(resource)) for resource, store in versions.items()),

@@ -5,6 +5,8 @@ else is never adopted or overwritten; one from which a user took our mark is nev
 Refuses to know: what the objects are for.
 """
 
+import asyncio
+from collections.abc import Awaitable
 from typing import Generic, TypeVar
 
 from valkey_operator.controllers.kinds import Kind
@@ -29,6 +31,16 @@ class NameConflictError(Exception):
             f"{kind} {key.name} exists already and is not the operator's: it is left alone. "
             f"Delete or rename it, or choose another metadata.name."
         )
+        self.kind = kind
+
+
+async def all_done(*works: Awaitable[object]) -> list[NameConflictError]:
+    """Let each come to its end, so that one conflict does not stop the rest; another failure is raised after all."""
+    ends = await asyncio.gather(*works, return_exceptions=True)
+    for end in ends:
+        if isinstance(end, BaseException) and not isinstance(end, NameConflictError):
+            raise end
+    return [end for end in ends if isinstance(end, NameConflictError)]
 
 
 class Keeper(Generic[T]):
@@ -76,19 +88,22 @@ class Keeper(Generic[T]):
 
 def is_unbound(live: KubeObject) -> bool:
     """Whether a user took the mark off an object that we made."""
-    return live.metadata.labels.get(MANAGED_BY_LABEL) == MANAGER and CR_ANNOTATION not in live.metadata.annotations
+    return CR_ANNOTATION not in live.metadata.annotations
 
 
 def is_ours(live: KubeObject, manifest: Manifest) -> bool:
-    """Whether it was made for the owner that the manifest names, or stayed behind from one of the same name."""
-    if live.metadata.labels.get(MANAGED_BY_LABEL) != MANAGER:
-        return False
+    """Whether it was made for the owner that the manifest names, or stayed behind from one of the same name.
+
+    Labels do not count beside the owner or the mark: they may be edited by hand, and come back.
+    """
     wanted = {owner["uid"] for owner in manifest["metadata"].get("ownerReferences", ())}
     owners = {owner.uid for owner in live.metadata.owner_references if owner.controller}
     if owners:
         return owners <= wanted
     cr: str = manifest["metadata"]["annotations"][CR_ANNOTATION]
-    return live.metadata.annotations.get(CR_ANNOTATION, cr) == cr
+    if is_unbound(live):
+        return live.metadata.labels.get(MANAGED_BY_LABEL) == MANAGER
+    return live.metadata.annotations[CR_ANNOTATION] == cr
 
 
 def _is_of_former_owner(live: KubeObject, manifest: Manifest) -> bool:

@@ -14,7 +14,7 @@ from valkey_operator.controllers import kinds
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.controllers.clock import loop_time_of, utc_now
 from valkey_operator.controllers.ground import BY_OWNER, Ground
-from valkey_operator.controllers.keeper import Keeper, is_unbound
+from valkey_operator.controllers.keeper import Keeper, NameConflictError, is_unbound
 from valkey_operator.controllers.kinds import NodeObject
 from valkey_operator.controllers.node_certificate import NodeCertificates
 from valkey_operator.controllers.pods import pod_facts, pod_of
@@ -34,6 +34,7 @@ from valkey_operator.core.render.workload import (
     node_service,
     settings,
     volume_refused,
+    with_address,
     workload,
 )
 from valkey_operator.core.status.node import NodeFacts, node_status
@@ -45,6 +46,15 @@ from valkey_operator.runtime.outcome import Result, TransientError
 
 # What an API server refuses may be up to a quota or a webhook, which nobody can watch.
 _RECHECK = timedelta(seconds=60)
+# What belongs to somebody else is in no cache, so nothing tells when it goes.
+RECHECK_S = 5.0
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What came of making a node's objects: when to look again, and why the volume is not as it shall be."""
+
+    wake_at: float
+    refused_volume: str | None = None
 
 
 class NodeController:
@@ -79,6 +89,17 @@ class NodeController:
             return Result()
         if is_unbound(node):
             return Result()
+        pod, held = self._pod(key), None
+        made = Made(asyncio.get_running_loop().time() + RECHECK_S)
+        try:
+            made = await self._make(node, pod)
+        except (NameConflictError, InvalidError, ForbiddenError) as problem:
+            held = problem
+        await self._report(node, pod, held, made)
+        return Result(wake_at=made.wake_at)
+
+    async def _make(self, node: NodeObject, pod: PodFacts | None) -> Made:
+        """Everything of one node. What needs an object of somebody else is not made."""
         owner, cr = _owner(node), node.metadata.annotations[CR_ANNOTATION]
         address = await self._ensure_service(node, owner, cr)
         _, refused, renew_at = await asyncio.gather(
@@ -86,21 +107,29 @@ class NodeController:
             self._ensure_claim(node, owner, cr),
             self._certificates.ensure(owner, node.metadata.labels, cr=cr),
         )
-        pod = self._pod(key)
         if self._may_have_workload(node):
             await self._ensure_workload(node, owner, cr)
             await self._replace_on_turn(node, pod)
-        await self._report(node, pod, address, refused)
         again = utc_now() + _RECHECK if refused else renew_at
-        return Result(wake_at=loop_time_of(min(again, renew_at)))
+        return Made(loop_time_of(min(again, renew_at)), refused)
 
     async def _ensure_service(self, node: NodeObject, owner: Owner, cr: str) -> str:
-        await self._services.ensure(node_service(owner, node.metadata.labels, node.spec, cr=cr))
+        manifest = node_service(owner, node.metadata.labels, node.spec, cr=cr)
+        former = node.status.service_ip if node.status and self._address(node.key) is None else None
+        try:
+            await self._services.ensure(with_address(manifest, former))
+        except InvalidError:
+            # Somebody else has got its address meanwhile.
+            await self._services.ensure(manifest)
         await self._ground.services.wait_current([node.key])
-        service = self._ground.services.get(node.key)
-        if service is None or not service.spec.cluster_ip:
+        address = self._address(node.key)
+        if address is None:
             raise TransientError(f"Service {node.key} has no address yet")
-        return service.spec.cluster_ip
+        return address
+
+    def _address(self, key: Key) -> str | None:
+        service = self._ground.services.get(key)
+        return service.spec.cluster_ip or None if service is not None else None
 
     async def _ensure_claim(self, node: NodeObject, owner: Owner, cr: str) -> str | None:
         """Why the volume cannot be as it shall be; that must not keep the rest from being so."""
@@ -157,7 +186,7 @@ class NodeController:
             await self._ground.stateful_sets.wait_current([node.key])
             await self._client.delete(kinds.PODS.resource, Key(node.key.namespace, pod.name), uid=pod.uid)
 
-    async def _report(self, node: NodeObject, pod: PodFacts | None, address: str, refused_volume: str | None) -> None:
+    async def _report(self, node: NodeObject, pod: PodFacts | None, held: Exception | None, made: Made) -> None:
         received = self._reports.get(node.key, pod.uid) if pod else None
         view = received.view if received else None
         facts = NodeFacts(
@@ -166,9 +195,11 @@ class NodeController:
             spec=node.spec,
             pod=pod,
             view=view,
-            service_ip=address,
-            refused_volume=refused_volume,
+            service_ip=self._address(node.key),
+            refused_volume=made.refused_volume,
             follows=self._node_at(node, view.link.primary.host) if view and view.link else None,
+            conflict=str(held) if isinstance(held, NameConflictError) else None,
+            refused=None if held is None or isinstance(held, NameConflictError) else str(held),
             now=utc_now(),
         )
         status = msgspec.to_builtins(node_status(facts, node.status))

@@ -9,7 +9,7 @@ from valkey_operator.controllers.ground import BY_NODE, Ground
 from valkey_operator.controllers.kinds import ContainerStatus, PodObject
 from valkey_operator.core.names import ROLE_LABEL, ROLL_HASH_ANNOTATION
 from valkey_operator.core.pods import PodFacts
-from valkey_operator.core.render.pod import AGENT, SERVER
+from valkey_operator.core.render.pod import AGENT, EXPORTER, SERVER
 from valkey_operator.kube.objects import Key, KubeObject
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -29,13 +29,24 @@ _STUCK = frozenset(
         "RunContainerError",
     }
 )
+_IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+_IMAGE_FIELDS = {SERVER: "spec.image", AGENT: "spec.sidecar.image", EXPORTER: "spec.exporter.image"}
+_PLACE_REMEDY = "Lower spec.resources, loosen spec.nodeSelector or spec.affinity, or add machines."
 
 
 def pod_of(ground: Ground, node: Key) -> PodObject | None:
-    """The pod of a node: the one that stays, else the one that is going."""
+    """The pod of a node: the one that stays, else the one that is going.
+
+    Somebody may have scaled its StatefulSet out: the pod that was there before is the node's.
+    """
     pods = [pod for pod in ground.pods.by_index(BY_NODE, node.name) if pod.key.namespace == node.namespace]
-    pods.sort(key=lambda pod: (pod.metadata.deletion_timestamp is None, pod.metadata.creation_timestamp))
-    return pods[-1] if pods else None
+    first = f"{node.name}-0"
+
+    def rank(pod: PodObject) -> tuple[bool, bool, str]:
+        meta = pod.metadata
+        return (meta.deletion_timestamp is None, meta.name == first, meta.creation_timestamp)
+
+    return max(pods, key=rank, default=None)
 
 
 def pod_facts(pod: PodObject, machine: KubeObject | None) -> PodFacts:
@@ -62,7 +73,7 @@ def _runs(name: str, statuses: tuple[ContainerStatus, ...]) -> bool:
 def _problem(pod: PodObject) -> str | None:
     for condition in pod.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "False":
-            return f"Pod {pod.metadata.name} fits on no machine: {condition.message}"
+            return f"Pod {pod.metadata.name} fits on no machine: {condition.message} {_PLACE_REMEDY}"
     for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         if sentence := _stuck(status):
             return f"Pod {pod.metadata.name}: {sentence}"
@@ -75,7 +86,9 @@ def _stuck(status: ContainerStatus) -> str | None:
         return None
     ended = status.last_state.terminated
     why = last_words(ended.message if ended else "") or waiting.message or "see its log"
-    return f"container {status.name} cannot start ({waiting.reason}): {why}"
+    sentence = f"container {status.name} cannot start ({waiting.reason}): {why}"
+    field = _IMAGE_FIELDS.get(status.name)
+    return f"{sentence}. Correct {field}, or offer that image." if field and waiting.reason in _IMAGE else sentence
 
 
 def last_words(log: str) -> str:

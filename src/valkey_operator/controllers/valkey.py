@@ -5,14 +5,15 @@ valkey_objects.py), and how a pod comes to be (node.py).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
+from valkey_operator.api.status import ConditionType
 from valkey_operator.controllers.clock import utc_now
-from valkey_operator.controllers.keeper import NameConflictError
-from valkey_operator.controllers.kinds import ShardObject, ValkeyObject
+from valkey_operator.controllers.keeper import NameConflictError, all_done
+from valkey_operator.controllers.kinds import SECRETS, SERVICE_ACCOUNTS, NodeObject, ShardObject, ValkeyObject
 from valkey_operator.controllers.references import References
 from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, owner_of
@@ -27,7 +28,7 @@ from valkey_operator.core.shard.members import needed_indices, next_turn, remova
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Reason
 from valkey_operator.core.status.valkey import Findings, valkey_status
-from valkey_operator.core.validation import Problem, check_change, check_valkey, warnings_of
+from valkey_operator.core.validation import Problem, check_change, check_supported, check_valkey, warnings_of
 from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.events import About, Event, EventRecorder
 from valkey_operator.kube.objects import Key
@@ -35,6 +36,7 @@ from valkey_operator.runtime.outcome import DONE, Result, TransientError
 
 MOST_ROUNDS = 1000
 RECHECK_S = 5.0
+_NEEDED_BY_PODS = frozenset({SERVICE_ACCOUNTS.resource.kind, SECRETS.resource.kind})
 _NOT_TOLD = frozenset({Reason.MEMBERS_CHANGED})
 
 
@@ -46,6 +48,8 @@ class Case:
     spec: EffectiveValkey
     source: NodeSource
     problems: Sequence[Problem]
+    conflicts: list[str] = field(default_factory=list)
+    """Found on the way: what is needed and belongs to somebody else."""
 
     @property
     def key(self) -> Key:
@@ -58,7 +62,7 @@ class End:
     """How one part of a reconcile went."""
 
     waits_for: str | None = None
-    conflict: str | None = None
+    refused: str | None = None
     retry: TransientError | None = None
 
 
@@ -91,21 +95,22 @@ class ValkeyController:
         case = await self._open(valkey)
         self._warn(case)
         ends = [await self._attempt(case, self._settle_shard), await self._attempt(case, self._make_objects)]
-        conflict = next((end.conflict for end in ends if end.conflict), None)
+        refused = next((end.refused for end in ends if end.refused), None)
         waits_for = next((end.waits_for for end in ends if end.waits_for), None)
-        await self._report(case, self._look(case), waits_for=waits_for, conflict=conflict)
+        await self._report(case, self._look(case), waits_for=waits_for, refused=refused)
         for end in ends:
             if end.retry is not None:
                 raise end.retry
         # What is missing is watched; an object of others that has a name of ours is in no cache.
-        return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if conflict else DONE
+        held = case.conflicts or refused
+        return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if held else DONE
 
     async def _attempt(self, case: Case, part: Callable[[Case], Awaitable[str | None]]) -> End:
         """Do one part as far as it goes: neither a bad spec nor a silent server keeps the other from being done."""
         try:
             return End(waits_for=await part(case))
-        except (NameConflictError, InvalidError, ForbiddenError) as problem:
-            return End(conflict=str(problem))
+        except (InvalidError, ForbiddenError) as problem:
+            return End(refused=str(problem))
         except TransientError as problem:
             return End(waits_for=str(problem), retry=problem)
 
@@ -113,7 +118,12 @@ class ValkeyController:
         spec = self._facts.effective(valkey)
         maps, missing = await self._references.read(valkey.key, spec)
         existing = [node.spec for node in self._facts.nodes(valkey).values()]
-        problems = [*missing, *check_valkey(valkey.key.name, spec, maps=maps), *check_change(existing, spec)]
+        problems = [
+            *missing,
+            *check_supported(spec),
+            *check_valkey(valkey.key.name, spec, maps=maps),
+            *check_change(existing, spec),
+        ]
         directives = directives_for(spec, maps)
         source = NodeSource(
             owner=owner_of(valkey),
@@ -128,7 +138,7 @@ class ValkeyController:
 
     async def _settle_shard(self, case: Case) -> str | None:
         """Servers first: who is primary, who follows, and the labels by which clients find them."""
-        if self._objects.shards.store.get(case.key) is None:
+        if self._record(case) is None:
             return None
         view, waits_for = await self._settle(case)
         await self._steps.label_pods(view)
@@ -143,16 +153,31 @@ class ValkeyController:
         source, volumes = case.source, self._facts.volumes(case.valkey)
         existing = self._facts.nodes(case.valkey)
         alone = case.spec.replicas == 1 and len(existing) <= 1
-        record, _ = await asyncio.gather(
-            self._objects.ensure_record(source.owner, source.labels, volumes if case.spec.persistence.enabled else {}),
+        record, conflicts = await asyncio.gather(
+            self._ensure_record(case, volumes if case.spec.persistence.enabled else (), existing),
             self._objects.ensure(source.owner, source.labels, case.spec, alone=alone),
         )
+        case.conflicts.extend(str(conflict) for conflict in conflicts)
+        # A pod would run under an account, or with a password, that is somebody else's.
+        if record is None or {conflict.kind for conflict in conflicts} & _NEEDED_BY_PODS:
+            return None
         needed = needed_indices(
             case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
         )
         turn = next_turn(self._view(case, record).facts)
-        await asyncio.gather(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
+        taken = await all_done(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
+        case.conflicts.extend(str(conflict) for conflict in taken)
         return None
+
+    async def _ensure_record(self, case: Case, volumes: Collection[int], nodes: Collection[int]) -> ShardObject | None:
+        """The record; None where one of that name is not ours."""
+        try:
+            return await self._objects.ensure_record(
+                case.source.owner, case.source.labels, volumes=volumes, nodes=nodes
+            )
+        except NameConflictError as conflict:
+            case.conflicts.append(str(conflict))
+            return None
 
     async def _ensure_node(self, case: Case, index: int, turn: str | None) -> None:
         is_its_turn = turn is not None and node_index(case.key.name, turn) == index
@@ -165,7 +190,7 @@ class ValkeyController:
             # The plan must not take a node that was just made for one that does not exist.
             await self._objects.nodes.store.wait_current(self._node_keys(case))
             await self._objects.shards.store.wait_current([case.key])
-            record = self._objects.shards.store.get(case.key)
+            record = self._record(case)
             if record is None:
                 raise TransientError(f"the record of {case.key} is gone")
             view = self._view(case, record)
@@ -192,8 +217,16 @@ class ValkeyController:
                 await self._objects.claims.remove(claim)
 
     def _look(self, case: Case) -> ShardView | None:
-        record = self._objects.shards.store.get(case.key)
+        record = self._record(case)
         return None if record is None else self._view(case, record)
+
+    def _record(self, case: Case) -> ShardObject | None:
+        """The record, if it is this Valkey's."""
+        record = self._objects.shards.store.get(case.key)
+        is_its_own = record is not None and any(
+            owner.uid == case.valkey.metadata.uid for owner in record.metadata.owner_references
+        )
+        return record if is_its_own else None
 
     def _view(self, case: Case, record: ShardObject) -> ShardView:
         existing = self._facts.nodes(case.valkey)
@@ -204,10 +237,10 @@ class ValkeyController:
         )
 
     async def _report(
-        self, case: Case, view: ShardView | None, *, waits_for: str | None = None, conflict: str | None = None
+        self, case: Case, view: ShardView | None, *, waits_for: str | None = None, refused: str | None = None
     ) -> None:
         before = case.valkey.status
-        pods = view.pods if view else {}
+        pods, nodes = view.pods if view else {}, self._facts.nodes(case.valkey).values()
         found = Findings(
             owner=case.source.owner,
             generation=case.valkey.metadata.generation,
@@ -215,8 +248,9 @@ class ValkeyController:
             shard=view.facts if view else None,
             waits_for=waits_for,
             problems=case.problems,
-            conflict=conflict,
-            refused_volumes=self._facts.refused_volumes(case.valkey),
+            conflicts=[*case.conflicts, *told_by(nodes, ConditionType.NAME_CONFLICT)],
+            refused=refused or " ".join(told_by(nodes, ConditionType.REFUSED)) or None,
+            refused_volumes=told_by(nodes, ConditionType.VOLUME_REFUSED),
             pod_problems={name: pod.problem for name, pod in pods.items() if pod.problem and not pod.ready},
             zones={name: pod.zone for name, pod in pods.items() if pod.zone},
             now=utc_now(),
@@ -244,6 +278,12 @@ class ValkeyController:
     def _tell(self, valkey: ValkeyObject, reason: Reason, message: str) -> None:
         if reason not in _NOT_TOLD:
             self._events.record(Event(_about(valkey), "Normal", reason, message))
+
+
+def told_by(nodes: Iterable[NodeObject], type_: ConditionType) -> list[str]:
+    """What holds a node up, as its own status has it."""
+    conditions = [each for node in nodes for each in (node.status.conditions if node.status else None) or ()]
+    return [each.message for each in conditions if each.type == type_ and each.status == "True"]
 
 
 def _about(valkey: ValkeyObject) -> About:

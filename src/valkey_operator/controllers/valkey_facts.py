@@ -8,7 +8,6 @@ import msgspec
 from valkey_operator.api.meta import ObjectMeta
 from valkey_operator.api.operator_defaults import ValkeyOperatorDefaults
 from valkey_operator.api.shard import ValkeyShardSpec
-from valkey_operator.api.status import ConditionType
 from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.controllers.clock import utc_now
@@ -89,12 +88,6 @@ class ValkeyGround:
             if index is not None and stays:
                 found[index] = claim.key
         return found
-
-    def refused_volumes(self, valkey: ValkeyObject) -> list[str]:
-        """What the nodes say of volumes that cannot be as they shall be."""
-        statuses = [node.status for node in self.nodes(valkey).values() if node.status is not None]
-        conditions = [condition for status in statuses for condition in status.conditions or ()]
-        return [each.message for each in conditions if each.type == ConditionType.VOLUME_REFUSED]
 
     def shard(
         self, valkey: ValkeyObject, spec: EffectiveValkey, record: ValkeyShardSpec, *, replicas: int, roll_hash: str

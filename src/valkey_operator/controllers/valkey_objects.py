@@ -3,28 +3,28 @@
 Owns: which are made when. Refuses to know: what they look like (core/render).
 """
 
-import asyncio
 import secrets
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 
 import msgspec
 
 from valkey_operator.api.shard import ShardOwner, ValkeyShardSpec
 from valkey_operator.controllers import kinds
+from valkey_operator.controllers.agents.authority import Secret
 from valkey_operator.controllers.ground import Ground
-from valkey_operator.controllers.keeper import Keeper, NameConflictError, is_ours
+from valkey_operator.controllers.keeper import Keeper, NameConflictError, all_done, is_ours
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import Owner, auth_secret_name, node_name
 from valkey_operator.core.render.access import role, role_binding, service_account
-from valkey_operator.core.render.auth import auth_secret
+from valkey_operator.core.render.auth import auth_secret, parse_password
 from valkey_operator.core.render.objects import Manifest, metadata
 from valkey_operator.core.render.pod import password_source
 from valkey_operator.core.render.services import services
 from valkey_operator.core.shard.members import first_record_names_primary
 from valkey_operator.kube.client import KubeClient, key_of
 from valkey_operator.kube.errors import AlreadyExistsError
-from valkey_operator.kube.objects import Key
+from valkey_operator.kube.objects import Key, KubeObject
 from valkey_operator.runtime.metrics import EngineMetrics
 
 _PASSWORD_BYTES = 24
@@ -44,11 +44,15 @@ class ValkeyObjects:
         self._bindings = Keeper(client, kinds.ROLE_BINDINGS, ground.role_bindings, metrics)
         self._services = Keeper(client, kinds.SERVICES, ground.services, metrics)
         self._secrets = Keeper(client, kinds.SECRETS, ground.secrets, metrics)
+        self._client = client
+        self._judged: dict[Key, str] = {}
 
-    async def ensure(self, owner: Owner, labels: Mapping[str, str], spec: EffectiveValkey, *, alone: bool) -> None:
-        """Everything but record and nodes; raises `NameConflictError`."""
+    async def ensure(
+        self, owner: Owner, labels: Mapping[str, str], spec: EffectiveValkey, *, alone: bool
+    ) -> list[NameConflictError]:
+        """Everything but record and nodes; what has a name that somebody else uses is left out, and told."""
         wanted = services(owner, labels, spec, alone=alone)
-        await asyncio.gather(
+        return await all_done(
             self._accounts.ensure(service_account(owner, labels)),
             self._ensure_rights(owner, labels),
             *(self._services.ensure(service) for service in wanted),
@@ -61,18 +65,20 @@ class ValkeyObjects:
         await self._roles.ensure(role(owner, labels))
         await self._bindings.ensure(role_binding(owner, labels))
 
-    async def ensure_record(self, owner: Owner, labels: Mapping[str, str], volumes: Mapping[int, Key]) -> ShardObject:
-        """The record, made once and then only ever swapped."""
+    async def ensure_record(
+        self, owner: Owner, labels: Mapping[str, str], *, volumes: Collection[int], nodes: Collection[int]
+    ) -> ShardObject:
+        """The record, made once and then only ever swapped; raises `NameConflictError`."""
         key = Key(owner.namespace, owner.name)
         live = self.shards.store.get(key)
+        manifest = first_record(owner, labels, begins=first_record_names_primary(volumes, nodes))
         if live is None:
-            manifest = first_record(owner, labels, volumes)
             try:
                 return await self.shards.writer.create(manifest, ShardObject)
             except AlreadyExistsError:
                 await self.shards.store.wait_current([key])
                 raise
-        if not is_ours(live, first_record(owner, labels, volumes)):
+        if not is_ours(live, manifest):
             raise NameConflictError("ValkeyShard", key)
         await self.shards.store.wait_current([key])
         return self.shards.store.get(key) or live
@@ -82,21 +88,32 @@ class ValkeyObjects:
         return [self._services.remove(Key(owner.namespace, name)) for name in names if name not in wanted]
 
     async def _ensure_password(self, owner: Owner, labels: Mapping[str, str], spec: EffectiveValkey) -> None:
-        """Generated once; whoever has read it relies on it."""
+        """Generated once; whoever has read it relies on it, so what the Secret holds counts, also if edited by hand."""
         source = password_source(spec, owner.name)
         if source is None or source.name != auth_secret_name(owner.name) or _is_given(spec):
             return
-        manifest = auth_secret(owner, labels, secrets.token_urlsafe(_PASSWORD_BYTES))
-        live = await self._secrets.find(key_of(manifest))
+        fresh = auth_secret(owner, labels, secrets.token_urlsafe(_PASSWORD_BYTES))
+        live = await self._secrets.find(key_of(fresh))
         if live is None:
-            await self._secrets.ensure(manifest)
-        elif not is_ours(live, manifest):
+            # Not applied: that of a process which was killed, and comes late, must not change what others have read.
+            await self._secrets.writer.create(fresh, KubeObject)
+        elif self._judged.get(live.key) != live.metadata.resource_version:
+            await self._mend_password(owner, labels, live, fresh)
+
+    async def _mend_password(self, owner: Owner, labels: Mapping[str, str], live: KubeObject, fresh: Manifest) -> None:
+        """Bring the other keys in line with the password; what is in a Secret is in no cache, so it is read."""
+        if not is_ours(live, fresh):
             raise NameConflictError("Secret", live.key)
+        held = await self._client.get(kinds.SECRETS.resource, live.key, Secret)
+        password = parse_password(held.data)
+        wanted = auth_secret(owner, labels, password) if password else fresh
+        await self._secrets.ensure(wanted)
+        if wanted["stringData"].items() <= {key: _text(value) for key, value in held.data.items()}.items():
+            self._judged[live.key] = held.metadata.resource_version
 
 
-def first_record(owner: Owner, labels: Mapping[str, str], volumes: Mapping[int, Key]) -> Manifest:
-    """Node 0 is the first primary, unless there are volumes from before, whose copies have to be compared."""
-    begins = first_record_names_primary(volumes)
+def first_record(owner: Owner, labels: Mapping[str, str], *, begins: bool) -> Manifest:
+    """Node 0 is the first primary, unless there is something from before, which has to be compared."""
     record = ValkeyShardSpec(
         owner=ShardOwner(kind="Valkey", name=owner.name),
         index=0,
@@ -105,6 +122,13 @@ def first_record(owner: Owner, labels: Mapping[str, str], volumes: Mapping[int, 
         primary=node_name(owner.name, 0) if begins else None,
     )
     return {"metadata": metadata(owner.name, owner, labels, cr=owner.name), "spec": msgspec.to_builtins(record)}
+
+
+def _text(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _is_given(spec: EffectiveValkey) -> bool:

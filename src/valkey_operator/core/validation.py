@@ -7,6 +7,7 @@ Refuses to know: what the API server has already refused, except where defaults 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from valkey_operator.api.auth import Acl
 from valkey_operator.api.fields import ConfigValue, IntOrString
 from valkey_operator.api.node import ValkeyNodeSpec
 from valkey_operator.api.replication import LEAST_GAP_MILLISECONDS
@@ -111,6 +112,17 @@ def warnings_of(spec: EffectiveWorkload) -> list[Problem]:
         "set persistence.enabled to true, or switch it off"
     )
     return [Problem("spec.persistence.enabled", "false", remedy)]
+
+
+def check_supported(spec: EffectiveValkey) -> Iterator[Problem]:
+    """What the API has and this release does not do yet; it is not left out in silence."""
+    if spec.sentinel is not None:
+        remedy = "this release does not support Sentinel yet; remove it, the operator itself replaces a lost primary"
+        yield Problem("spec.sentinel", f'"{spec.sentinel.name}"', remedy)
+    if spec.tls.enabled:
+        yield Problem("spec.tls.enabled", "true", "this release does not support TLS yet; remove it")
+    if spec.auth.acl is not None and spec.auth.acl != Acl():
+        yield Problem("spec.auth.acl", "given", "this release does not support ACL users yet; remove it")
 
 
 def check_name(name: str, longest: int) -> Iterator[Problem]:

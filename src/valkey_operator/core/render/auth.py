@@ -10,10 +10,12 @@ from valkey_operator.core.render.objects import Manifest, metadata
 from valkey_operator.core.render.pod import SERVER_PORT
 
 _USER = "default"
+_LINE_END = "\n"
+_PLAIN_IN_URI = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 def auth_secret(owner: Owner, labels: Mapping[str, str], password: str) -> Manifest:
-    """Everything a client needs, each part under its own key; the password must need no quoting in a URI."""
+    """Everything a client needs, each part under its own key."""
     host = f"{owner.name}.{owner.namespace}.svc"
     return {
         "metadata": metadata(auth_secret_name(owner.name), owner, labels, cr=owner.name),
@@ -23,6 +25,19 @@ def auth_secret(owner: Owner, labels: Mapping[str, str], password: str) -> Manif
             "password": password,
             "host": host,
             "port": str(SERVER_PORT),
-            "uri": f"valkey://{_USER}:{password}@{host}:{SERVER_PORT}",
+            "uri": f"valkey://{_USER}:{_in_uri(password.removesuffix(_LINE_END))}@{host}:{SERVER_PORT}",
         },
     }
+
+
+def parse_password(data: Mapping[str, bytes]) -> str | None:
+    """The password in such a Secret; None where there is none that a server could take."""
+    try:
+        password = data.get("password", b"").decode()
+    except UnicodeDecodeError:
+        return None
+    return password if password.removesuffix(_LINE_END) else None
+
+
+def _in_uri(text: str) -> str:
+    return "".join(chr(each) if each in _PLAIN_IN_URI else f"%{each:02X}" for each in text.encode())

@@ -62,6 +62,11 @@ def node_service(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *
     }
 
 
+def with_address(service: Manifest, address: str | None) -> Manifest:
+    """A Service that was deleted gets its address back, so that servers need not be told of another one."""
+    return service if address is None else {**service, "spec": {**service["spec"], "clusterIP": address}}
+
+
 def claim(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr: str, heir: Owner | None) -> Manifest:
     """The volume; it goes with `heir`, or stays for good where there is none."""
     volume = spec.persistence

@@ -12,9 +12,12 @@ from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with
 from valkey_operator.valkey.info import Role
 
 
-def first_record_names_primary(volumes: Collection[int]) -> bool:
-    """Whether a shard without a record may simply begin: no volume of that name is left from before."""
-    return not volumes
+def first_record_names_primary(volumes: Collection[int], nodes: Collection[int]) -> bool:
+    """Whether a shard without a record may simply begin: nothing of that name is left that could have data.
+
+    Nodes without a record are those whose record somebody has deleted: one of them may be primary.
+    """
+    return not volumes and not nodes
 
 
 def needed_indices(

@@ -18,6 +18,7 @@ from valkey_operator.core.shard.facts import (
     runs_as,
     waits_at_gate,
 )
+from valkey_operator.core.shard.lost_record import running_primary
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
 from valkey_operator.core.shard.steps import (
     Follow,
@@ -41,7 +42,7 @@ def plan_shard(facts: ShardFacts) -> ShardPlan:
     if facts.replicas == 0 or not facts.members:
         return ShardPlan()
     if facts.record.primary is None:
-        return first_primary(facts)
+        return running_primary(facts) or first_primary(facts)
     primary = facts.member(facts.record.primary)
     if primary is None:
         return without_primary(facts)

@@ -94,7 +94,7 @@ def _choose_unbroken(facts: ShardFacts, unbroken: list[Member], reason: Reason) 
     best = max(unbroken, key=rank)
     heirs = [member.name for member in unbroken if member.name != best.name]
     record = msgspec.structs.replace(
-        _next_epoch(facts, best),
+        next_epoch(facts, best),
         promotable=heirs or None,
         replication_id=best.view.replication_id if best.view else None,
         first_offset=best.view.offset if best.view else None,
@@ -107,13 +107,13 @@ def _choose_copy(facts: ShardFacts, reason: Reason) -> ShardPlan:
     if missing := [*_absent(facts), *_silent(facts.members)]:
         return _wait_for(missing)
     best = max(facts.members, key=copy_rank)
-    record = msgspec.structs.replace(_next_epoch(facts, best), promotable=None, replication_id=None, first_offset=None)
+    record = msgspec.structs.replace(next_epoch(facts, best), promotable=None, replication_id=None, first_offset=None)
     message = f"{best.name} becomes primary: it has the newest copy on disk"
     return ShardPlan(steps=(SwapRecord(record=record, reason=reason, message=message),))
 
 
-def _next_epoch(facts: ShardFacts, chosen: Member) -> ValkeyShardSpec:
-    """Above every epoch that any copy was marked in, so that marks stay in order after a record was lost."""
-    marked = [member.view.copy.epoch or 0 for member in facts.members if member.view is not None]
-    epoch = max([facts.record.epoch, *marked]) + 1
+def next_epoch(facts: ShardFacts, chosen: Member) -> ValkeyShardSpec:
+    """Above every epoch that any copy was marked in or any agent has promised, also after a record was lost."""
+    views = [member.view for member in facts.members if member.view is not None]
+    epoch = max([facts.record.epoch, *(max(view.copy.epoch or 0, view.promised_epoch) for view in views)]) + 1
     return msgspec.structs.replace(facts.record, primary=chosen.name, epoch=epoch, pending=None, operation=None)

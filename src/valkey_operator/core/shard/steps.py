@@ -16,6 +16,7 @@ class Reason(enum.StrEnum):
     """Why the record changes; the word that events and conditions carry."""
 
     NEWEST_COPY = "NewestCopyChosen"
+    RECORD_REMADE = "RecordMadeAnew"
     PRIMARY_RESTARTED = "PrimaryRestarted"
     ALL_RESTARTED = "AllRestarted"
     PRIMARY_REMOVED = "PrimaryRemoved"

@@ -3,6 +3,7 @@
 Owns: its fields. A server that was not heard of is `unknown`, never what it was.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 
 import msgspec
@@ -29,6 +30,8 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Why its volume cannot be as it shall be."""
     follows: str | None
     """The node whose Service the server follows, if it is one of ours."""
+    conflict: str | None = None
+    refused: str | None = None
     now: datetime
 
 
@@ -36,7 +39,9 @@ def node_status(facts: NodeFacts, before: ValkeyNodeStatus | None) -> ValkeyNode
     """What is told about a node."""
     pod, view = facts.pod, facts.view
     state, reason, message = _state(pod, view)
-    said = [Said(ConditionType.READY, state == "Ready", reason, message)]
+    for held in _held(facts):
+        state, reason, message = "Degraded" if pod and pod.ready else "Failed", held.reason, held.message
+    said = [Said(ConditionType.READY, state == "Ready", reason, message), *_held(facts)]
     if facts.refused_volume:
         said.append(Said(ConditionType.VOLUME_REFUSED, True, "VolumeRefused", facts.refused_volume))
     deployment = facts.spec.pod_management_type == "deployment"
@@ -61,6 +66,14 @@ def node_status(facts: NodeFacts, before: ValkeyNodeStatus | None) -> ValkeyNode
         observed_role=observed_role(view),
         observed_replica_of=facts.follows,
     )
+
+
+def _held(facts: NodeFacts) -> Iterator[Said]:
+    """What keeps the node from being as it shall be; its pod may run nevertheless."""
+    if facts.conflict:
+        yield Said(ConditionType.NAME_CONFLICT, True, "NameConflict", facts.conflict)
+    if facts.refused:
+        yield Said(ConditionType.REFUSED, True, "Refused", facts.refused)
 
 
 def observed_role(view: NodeView | None) -> ObservedRole:

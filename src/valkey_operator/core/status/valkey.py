@@ -37,7 +37,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     shard: ShardFacts | None
     waits_for: str | None = None
     problems: Sequence[Problem] = ()
-    conflict: str | None = None
+    conflicts: Sequence[str] = ()
+    refused: str | None = None
+    """What the API server would not take, in its words."""
     refused_volumes: Sequence[str] = ()
     pod_problems: Mapping[str, str] = {}
     zones: Mapping[str, str] = {}
@@ -95,23 +97,37 @@ def judge(found: Findings, before: ValkeyStatus | None) -> Verdict:
     if changing is None and _all_ready(found):
         count = found.spec.replicas
         return Verdict("Ready", "AllNodesHealthy", f"{count} of {count} nodes are Ready.")
+    return _unsettled(found, before, changing)
+
+
+def _unsettled(found: Findings, before: ValkeyStatus | None, changing: str | None) -> Verdict:
+    """Not all is as it shall be: for the first time, while something changes, or though nothing does."""
     message = _why_not(found) or changing or "Nodes are starting."
+    if before is None or before.state in (None, "Initializing", "Suspended"):
+        return Verdict("Initializing", "PodFailing" if found.pod_problems else "NodesStarting", message)
+    if found.pod_problems:
+        return Verdict("Degraded", "PodFailing", message)
     if changing is None and _was_settled(before, found.generation):
         return Verdict("Degraded", "NodesNotReady", message)
-    if before is None or before.state in (None, "Initializing", "Suspended"):
-        return Verdict("Initializing", "NodesStarting", message)
     return Verdict("Reconciling", "Changing", message)
 
 
 def _held(found: Findings) -> tuple[str, str] | None:
     """Why the spec is not carried out; what runs already keeps running."""
-    if found.conflict:
-        return "NameConflict", found.conflict
     if found.problems:
         return "InvalidSpec", " ".join(f"{problem.sentence()}." for problem in found.problems)
+    if found.conflicts:
+        return "NameConflict", " ".join(found.conflicts)
     if found.refused_volumes:
         return "VolumeRefused", " ".join(found.refused_volumes)
+    if found.refused:
+        return "Refused", refusal(found.refused)
     return None
+
+
+def refusal(words: str) -> str:
+    """What the API server refused, and what follows from it."""
+    return f"The API server refuses what the spec asks for; correct the spec. It says: {words}"
 
 
 def _suspended(members: Sequence[Member]) -> Verdict:
@@ -179,8 +195,8 @@ def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) 
             f"{primary.name} takes writes." if primary else "No node takes writes now.",
         ),
     ]
-    if found.conflict:
-        said.append(Said(ConditionType.NAME_CONFLICT, True, "NameConflict", found.conflict))
+    if found.conflicts:
+        said.append(Said(ConditionType.NAME_CONFLICT, True, "NameConflict", " ".join(found.conflicts)))
     if found.refused_volumes:
         said.append(Said(ConditionType.VOLUME_REFUSED, True, "VolumeRefused", " ".join(found.refused_volumes)))
     return conditions_after(before.conditions if before else None, said, now=found.now, generation=found.generation)

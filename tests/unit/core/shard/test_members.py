@@ -22,9 +22,10 @@ from valkey_operator.valkey.states import ProcessState
 PRIMARY = member("x-0", a_primary())
 
 
-def test_a_shard_without_volumes_from_before_simply_begins() -> None:
-    assert first_record_names_primary([])
-    assert not first_record_names_primary([2])
+def test_a_shard_without_volumes_or_nodes_from_before_simply_begins() -> None:
+    assert first_record_names_primary([], [])
+    assert not first_record_names_primary([2], [])
+    assert not first_record_names_primary([], [0])
 
 
 class TestNeededNodes:
