@@ -72,6 +72,7 @@ EDITS: list[tuple[str, str, Manifest | list[Manifest]]] = [
     ("pvc", "cart-1-data", {"metadata": {"labels": {"valkey.io/node": "cart-0"}}}),
     ("pvc", "cart-1-data", {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}}),
     ("valkeynode", "cart-1", {"spec": {"valkeyConfig": {"directives": {"appendonly": ["no"]}}}}),
+    ("valkeynode", "cart-1", {"spec": {"valkeyConfig": {"directives": {"databases": ["1"]}}}}),
     ("valkeynode", "cart-1", {"metadata": {"ownerReferences": None}}),
     ("valkeynode", "cart-1", {"metadata": {"labels": {"valkey.io/cluster": "other"}}}),
     ("secret", "cart-1-agent", {"data": {"tls.crt": base64.b64encode(b"garbled").decode()}}),

@@ -83,5 +83,6 @@ class ValkeyNode(Model, frozen=True, kw_only=True):
     api_version: str = API_VERSION
     kind: Literal["ValkeyNode"] = "ValkeyNode"
     metadata: ObjectMeta
-    spec: Annotated[ValkeyNodeSpec, doc("What is asked for.")]
+    # Atomic: an apply of the operator's also takes away what somebody else has added.
+    spec: Annotated[ValkeyNodeSpec, doc("What is asked for.", **{"x-kubernetes-map-type": "atomic"})]
     status: Annotated[ValkeyNodeStatus | None, doc("What was observed.")] = None

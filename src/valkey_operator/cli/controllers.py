@@ -11,6 +11,7 @@ from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.ground import Ground, make_ground
+from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject, NodeObject
 from valkey_operator.controllers.node import NodeController
 from valkey_operator.controllers.node_certificate import NodeCertificates
@@ -48,6 +49,12 @@ def kept_for(kind: str, label: str) -> Keys[KubeObject]:
         return {*owners(change), *(labelled(change) if orphaned else ())}
 
     return keys
+
+
+def unbound_or_bound(change: Change[KubeObject]) -> set[Key]:
+    """Whether a pod may be replaced changes with the mark of its workload; nothing else of that concerns a shard."""
+    marks = {is_unbound(state) for state in (change.old, change.new) if state is not None}
+    return set() if change.initial or len(marks) == 1 else set(labelled_keys(OWNER_LABEL)(change))
 
 
 def shard_of_node(change: Change[KubeObject]) -> list[Key]:
@@ -126,6 +133,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
             Source(ground.valkeys),
             *(Source(store, kept_for("Valkey", OWNER_LABEL)) for store in owned),
             *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
+            *(Source[Any](store, unbound_or_bound) for store in (ground.stateful_sets, ground.deployments)),
             Source(ground.nodes, shard_of_node),
             Source(ground.shards),
             Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),

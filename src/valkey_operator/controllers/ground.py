@@ -67,7 +67,7 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
 
     return Ground(
         valkeys=cache(kinds.VALKEYS),
-        nodes=cache(kinds.NODES, {BY_OWNER_UID: by_owner_uid}),
+        nodes=cache(kinds.NODES, {BY_OWNER_UID: by_owner_uid, BY_OWNER: by_label(OWNER_LABEL)}),
         shards=cache(kinds.SHARDS),
         defaults=cache(kinds.DEFAULTS),
         services=cache(kinds.SERVICES, {BY_OWNER: by_label(OWNER_LABEL)}),

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Generic, TypeVar
 
+import msgspec
+
 from valkey_operator.controllers.kinds import Kind
 from valkey_operator.core.names import CR_ANNOTATION, MANAGED_BY_LABEL, MANAGER
 from valkey_operator.kube.client import KubeClient, Manifest, key_of
@@ -56,7 +58,8 @@ class Keeper(Generic[T]):
         """Apply it, unless it is as it shall be already, or unbound; whether anything was sent."""
         live = await self.find(key_of(manifest))
         if live is not None and not self._may_write(live, manifest):
-            return False
+            # The user's own now: it must not go with what it was made for.
+            return await self.release(live) if live.metadata.owner_references else False
         return await self.writer.apply(manifest, self._kind.projection)
 
     async def find(self, key: Key) -> T | None:
@@ -75,6 +78,22 @@ class Keeper(Generic[T]):
         if live is None or live.metadata.deletion_timestamp or is_unbound(live):
             return False
         return await self.writer.delete(live)
+
+    async def release(self, live: T) -> bool:
+        """Take our mark and owners off, and touch nothing else; whether anything was sent."""
+        others = [owner for owner in live.metadata.owner_references if not owner.controller]
+        if is_unbound(live) and len(others) == len(live.metadata.owner_references):
+            return False
+        changes = {"annotations": {CR_ANNOTATION: None}, "ownerReferences": msgspec.to_builtins(others) or None}
+        await self.writer.merge(live.key, {"metadata": changes}, self._kind.projection)
+        return True
+
+    async def mark(self, live: T, cr: str) -> bool:
+        """Put our mark on what has none, so that it is kept again; whether anything was sent."""
+        if not is_unbound(live):
+            return False
+        await self.writer.merge(live.key, {"metadata": {"annotations": {CR_ANNOTATION: cr}}}, self._kind.projection)
+        return True
 
     def _may_write(self, live: T, manifest: Manifest) -> bool:
         if live.metadata.deletion_timestamp or _is_of_former_owner(live, manifest):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from valkey_operator.api.status import ConditionType
+from valkey_operator.api.valkey import ValkeyStatus
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.keeper import NameConflictError, all_done
 from valkey_operator.controllers.kinds import SECRETS, SERVICE_ACCOUNTS, NodeObject, ShardObject, ValkeyObject
@@ -19,7 +20,7 @@ from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, owner_of
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import node_index, node_name, shard_labels
+from valkey_operator.core.names import UNBIND_ANNOTATION, node_index, node_name, shard_labels
 from valkey_operator.core.render.directives import directives_for
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
@@ -92,6 +93,10 @@ class ValkeyController:
         if valkey is None or valkey.metadata.deletion_timestamp:
             self._references.forget(key)
             return DONE
+        if valkey.metadata.annotations.get(UNBIND_ANNOTATION) == "true":
+            return await self._unbind(valkey)
+        if valkey.status is None or valkey.status.state == "Unbound":
+            await self._objects.bindings.take_up(key)
         case = await self._open(valkey)
         self._warn(case)
         ends = [await self._attempt(case, self._settle_shard), await self._attempt(case, self._make_objects)]
@@ -113,6 +118,12 @@ class ValkeyController:
             return End(refused=str(problem))
         except TransientError as problem:
             return End(waits_for=str(problem), retry=problem)
+
+    async def _unbind(self, valkey: ValkeyObject) -> Result:
+        """Let go of everything; the pods run on, and nobody watches them."""
+        await self._objects.bindings.release(valkey.key)
+        await self._tell_status(valkey, ValkeyStatus(state="Unbound"))
+        return DONE
 
     async def _open(self, valkey: ValkeyObject) -> Case:
         spec = self._facts.effective(valkey)
@@ -223,10 +234,7 @@ class ValkeyController:
     def _record(self, case: Case) -> ShardObject | None:
         """The record, if it is this Valkey's."""
         record = self._objects.shards.store.get(case.key)
-        is_its_own = record is not None and any(
-            owner.uid == case.valkey.metadata.uid for owner in record.metadata.owner_references
-        )
-        return record if is_its_own else None
+        return record if record is not None and self._objects.is_record_of(record, case.source.owner) else None
 
     def _view(self, case: Case, record: ShardObject) -> ShardView:
         existing = self._facts.nodes(case.valkey)
@@ -260,13 +268,15 @@ class ValkeyController:
             unwell = status.state in ("Degraded", "Failed")
             told = (status.reason or "", status.message or "")
             self._events.record(Event(_about(case.valkey), "Warning" if unwell else "Normal", *told))
+        await self._tell_status(case.valkey, status)
+
+    async def _tell_status(self, valkey: ValkeyObject, status: ValkeyStatus) -> None:
+        before = msgspec.to_builtins(valkey.status) if valkey.status else None
         manifest = {
-            "metadata": {"namespace": case.key.namespace, "name": case.key.name},
+            "metadata": {"namespace": valkey.key.namespace, "name": valkey.key.name},
             "status": msgspec.to_builtins(status),
         }
-        await self._objects.valkeys.writer.apply_status(
-            manifest, ValkeyObject, live_status=msgspec.to_builtins(before) if before else None
-        )
+        await self._objects.valkeys.writer.apply_status(manifest, ValkeyObject, live_status=before)
 
     def _warn(self, case: Case) -> None:
         """Once for each change of the spec."""

@@ -12,6 +12,7 @@ from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.ground import BY_OWNER, BY_OWNER_UID, Ground
+from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import pod_facts, pod_of
 from valkey_operator.core.defaults import effective_valkey, layers_for
@@ -64,9 +65,14 @@ class ValkeyGround:
         return effective_valkey(valkey.spec, layers_for(valkey.key.namespace, self._operator_namespace, found))
 
     def nodes(self, valkey: ValkeyObject) -> dict[int, NodeObject]:
-        """The nodes that exist, by index; one that is being deleted may still take writes."""
+        """The nodes that exist, by index; one that is being deleted, or unbound, may still take writes."""
+        unbound = [
+            node
+            for node in self._ground.nodes.by_index(BY_OWNER, valkey.key.name)
+            if node.key.namespace == valkey.key.namespace and not node.metadata.owner_references
+        ]
         found: dict[int, NodeObject] = {}
-        for node in self._ground.nodes.by_index(BY_OWNER_UID, valkey.metadata.uid):
+        for node in (*self._ground.nodes.by_index(BY_OWNER_UID, valkey.metadata.uid), *unbound):
             index = node_index(valkey.key.name, node.key.name)
             if index is not None:
                 found[index] = node
@@ -96,7 +102,7 @@ class ValkeyGround:
         nodes = self.nodes(valkey)
         pods = {node.key.name: pod for node in nodes.values() if (pod := self._pod(node.key)) is not None}
         members = tuple(
-            self._member(node.key, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=roll_hash)
+            self._member(node, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=roll_hash)
             for index, node in nodes.items()
         )
         facts = ShardFacts(
@@ -112,23 +118,30 @@ class ValkeyGround:
         pod = pod_of(self._ground, node)
         return None if pod is None else pod_facts(pod, self._ground.machine_of(pod.spec.node_name))
 
-    def _member(self, node: Key, index: int, pod: PodFacts | None, *, wanted: bool, roll_hash: str) -> Member:
+    def _member(self, found: NodeObject, index: int, pod: PodFacts | None, *, wanted: bool, roll_hash: str) -> Member:
+        node = found.key
         service = self._ground.services.get(node)
         received = self._reports.get(node, pod.uid) if pod is not None else None
         address = service.spec.cluster_ip if service is not None else ""
         return Member(
             name=node.name,
             index=index,
-            wanted=wanted,
+            # A node that is not ours to remove stays.
+            wanted=wanted or is_unbound(found),
             address=Address(address, SERVER_PORT) if address else None,
             pod_uid=pod.uid if pod else None,
             pod_ip=pod.ip if pod else None,
             pod_ready=pod is not None and pod.ready,
             pod_leaving=pod is not None and pod.leaving,
             server_started=pod is not None and pod.server_started,
-            stale=pod is not None and pod.roll_hash != roll_hash,
+            stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),
             view=received.view if received else None,
         )
+
+    def _is_frozen(self, node: NodeObject) -> bool:
+        """Whether its pod is not ours to replace: a user has unbound it, or the workload behind it."""
+        workload = self._ground.stateful_sets.get(node.key) or self._ground.deployments.get(node.key)
+        return is_unbound(node) or (workload is not None and is_unbound(workload))
 
 
 def owner_of(valkey: ValkeyObject) -> Owner:

@@ -11,6 +11,7 @@ import msgspec
 from valkey_operator.api.shard import ShardOwner, ValkeyShardSpec
 from valkey_operator.controllers import kinds
 from valkey_operator.controllers.agents.authority import Secret
+from valkey_operator.controllers.binding import Bindings
 from valkey_operator.controllers.ground import Ground
 from valkey_operator.controllers.keeper import Keeper, NameConflictError, all_done, is_ours
 from valkey_operator.controllers.kinds import ShardObject
@@ -44,6 +45,7 @@ class ValkeyObjects:
         self._bindings = Keeper(client, kinds.ROLE_BINDINGS, ground.role_bindings, metrics)
         self._services = Keeper(client, kinds.SERVICES, ground.services, metrics)
         self._secrets = Keeper(client, kinds.SECRETS, ground.secrets, metrics)
+        self.bindings = Bindings(ground, client, metrics)
         self._client = client
         self._judged: dict[Key, str] = {}
 
@@ -81,7 +83,15 @@ class ValkeyObjects:
         if not is_ours(live, manifest):
             raise NameConflictError("ValkeyShard", key)
         await self.shards.store.wait_current([key])
-        return self.shards.store.get(key) or live
+        live = self.shards.store.get(key) or live
+        if live.metadata.owner_references:
+            return live
+        owners = {"ownerReferences": manifest["metadata"]["ownerReferences"]}
+        return await self.shards.writer.merge(key, {"metadata": owners}, ShardObject)
+
+    def is_record_of(self, record: ShardObject, owner: Owner) -> bool:
+        """Whether it is the record of that very object."""
+        return is_ours(record, first_record(owner, record.metadata.labels, begins=False))
 
     def _removals(self, owner: Owner, wanted: set[str]) -> list[Coroutine[None, None, bool]]:
         names = [f"{owner.name}{suffix}" for suffix in _OPTIONAL_SERVICES]

@@ -20,6 +20,7 @@ NODE_LABEL = "valkey.io/node"
 ROLE_LABEL = "valkey.io/role"
 
 CR_ANNOTATION = "valkey.io/cr"
+UNBIND_ANNOTATION = "valkey.io/unbind"
 ROLL_HASH_ANNOTATION = "valkey.io/roll-hash"
 TURN_ANNOTATION = "valkey.io/turn"
 TEMPLATE_ANNOTATION = "valkey.io/template-digest"

@@ -23,6 +23,7 @@ Manifest = Mapping[str, Any]
 _WRITE = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
 _APPLY = "application/apply-patch+yaml"
 _METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+_MERGE = "application/merge-patch+json"
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -99,6 +100,18 @@ class KubeClient:
         return await self._write_whole(
             _whole_call("PATCH", resource, path, manifest, media=_APPLY, params=_WRITE | {"force": "true"}), projection
         )
+
+    async def merge(self, resource: Resource, key: Key, changes: Manifest, projection: type[T]) -> T:
+        """Merge patch: change single fields of an object that exists. None takes a field away; a list is one field."""
+        call = Call(
+            method="PATCH",
+            resource=resource.plural,
+            path=resource.object_path(key),
+            params=_WRITE,
+            content=msgspec.json.encode(changes),
+            media=_MERGE,
+        )
+        return await self._write_whole(call, projection)
 
     async def create(self, resource: Resource, manifest: Manifest, projection: type[T]) -> T:
         """Create, or raise `AlreadyExistsError`."""

@@ -62,6 +62,10 @@ class Writer(Generic[T]):
         """Create, or raise `AlreadyExistsError`."""
         return self._expect(await self._client.create(self._resource, manifest, projection))
 
+    async def merge(self, key: Key, changes: Manifest, projection: type[T]) -> T:
+        """Change single fields of what exists, or raise `NotFoundError`."""
+        return self._expect(await self._client.merge(self._resource, key, changes, projection))
+
     async def replace(self, manifest: Manifest, projection: type[T], *, subresource: str | None = None) -> T:
         """Compare and swap, or raise `ConflictError`."""
         return self._expect(await self._client.replace(self._resource, manifest, projection, subresource=subresource))

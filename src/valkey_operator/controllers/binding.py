@@ -1,0 +1,60 @@
+"""Letting go of everything of a Valkey, and taking it up again.
+
+Owns: which objects that concerns. Pods are never touched: their workloads keep them.
+Refuses to know: when it is wished.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from valkey_operator.controllers import kinds
+from valkey_operator.controllers.ground import Ground
+from valkey_operator.controllers.keeper import Keeper
+from valkey_operator.core.names import KIND_LABEL, OWNER_LABEL
+from valkey_operator.kube.client import KubeClient
+from valkey_operator.kube.objects import Key, KubeObject
+from valkey_operator.runtime.metrics import EngineMetrics
+
+
+class Bindings:
+    """For one term."""
+
+    def __init__(self, ground: Ground, client: KubeClient, metrics: EngineMetrics) -> None:
+        stores: Iterable[tuple[kinds.Kind[Any], Any]] = (
+            (kinds.NODES, ground.nodes),
+            (kinds.SHARDS, ground.shards),
+            (kinds.SERVICES, ground.services),
+            (kinds.SECRETS, ground.secrets),
+            (kinds.CONFIG_MAPS, ground.config_maps),
+            (kinds.CLAIMS, ground.claims),
+            (kinds.SERVICE_ACCOUNTS, ground.service_accounts),
+            (kinds.ROLES, ground.roles),
+            (kinds.ROLE_BINDINGS, ground.role_bindings),
+            (kinds.STATEFUL_SETS, ground.stateful_sets),
+            (kinds.DEPLOYMENTS, ground.deployments),
+        )
+        self._keepers: list[Keeper[Any]] = [Keeper(client, kind, store, metrics) for kind, store in stores]
+
+    async def release(self, valkey: Key) -> None:
+        """Nothing is the operator's any more, and nothing goes with the Valkey."""
+        for keeper in self._keepers:
+            await asyncio.gather(*(keeper.release(each) for each in _made_for(valkey, keeper)))
+
+    async def take_up(self, valkey: Key) -> None:
+        """What was let go of is the operator's again; what has an owner was never let go of as a whole."""
+        for keeper in self._keepers:
+            free = [each for each in _made_for(valkey, keeper) if not each.metadata.owner_references]
+            await asyncio.gather(*(keeper.mark(each, valkey.name) for each in free))
+            await keeper.store.wait_current([each.key for each in free])
+
+
+def _made_for(valkey: Key, keeper: Keeper[Any]) -> list[KubeObject]:
+    wanted = {KIND_LABEL: "Valkey", OWNER_LABEL: valkey.name}
+    return [
+        each
+        for each in keeper.store.list()
+        if each.key.namespace == valkey.namespace
+        and wanted.items() <= each.metadata.labels.items()
+        and not each.metadata.deletion_timestamp
+    ]
