@@ -40,10 +40,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--valkey", metavar="VERSION", help="run on this version alone, such as 8.1: tests/valkey and tests/e2e"
     )
+    parser.addoption("--full", action="store_true", help="also run what is marked `full`, as `make test-all` does")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
+        if item.get_closest_marker("full") and not config.getoption("--full"):
+            item.add_marker(pytest.mark.skip("takes long; --full runs it"))
         name = layer_of(item.path)
         item.add_marker(name)
         if item.get_closest_marker("timeout") is None:

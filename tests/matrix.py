@@ -26,7 +26,7 @@ class Cell:
 
 def cells() -> list[Cell]:
     plain = ("unit", "property", "golden", "sim", "program", "testbed", "e2e")
-    layers = [Cell(layer, (f"tests/{layer}",)) for layer in plain]
+    layers = [Cell(layer, (f"tests/{layer}", "--full")) for layer in plain]
     servers = [Cell(f"valkey-{version}", ("tests/valkey", f"--valkey={version}")) for version in VALKEY_VERSIONS]
     about_servers = sorted(str(file.relative_to(REPOSITORY)) for file in (REPOSITORY / "tests/e2e").glob(ABOUT_SERVERS))
     # The newest is what the plain layer runs on.

@@ -1,11 +1,14 @@
 """A way to the real API server that can be watched and broken: counts requests, answers some itself, cuts, goes silent.
 
+It tells of each write before it is passed on, and after it is done and not answered yet.
 Speaks plain HTTP to the engine and TLS, with the certificates of the kubeconfig, to the API server; one connection for
 each request, so that every request is seen.
 """
 
 import asyncio
 import contextlib
+import enum
+import json
 import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -23,13 +26,35 @@ class Request(NamedTuple):
     at: float
     method: str
     target: str
+    body: bytes = b""
 
     @property
     def is_watch(self) -> bool:
         return "watch=true" in self.target
 
+    @property
+    def is_write(self) -> bool:
+        """Whether it changes something that counts: the lease and events come and go with the process."""
+        return self.method != "GET" and not re.search(r"/(leases|events)(/|\?|$)", self.target)
+
+    @property
+    def written(self) -> str:
+        """Kind and name of what a write is about, such as secrets/cart-auth; a status is a part of its object."""
+        path = self.target.partition("?")[0].split("/namespaces/")[-1].split("/")[1:]
+        name = path[1] if len(path) > 1 else json.loads(self.body)["metadata"]["name"]
+        return "/".join([path[0], name, *path[2:]])
+
+
+class Moment(enum.Enum):
+    """A write is on its way, or done and not answered yet."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
 
 Answer = Callable[[Request], bytes | None]
+OnWrite = Callable[[Request, Moment], bool]
+"""Whether nobody is there any more who could be answered."""
 
 
 def status_answer(code: int, *headers: str) -> bytes:
@@ -50,6 +75,7 @@ class Proxy:
         self.requests: list[Request] = []
         self.answer: Answer = lambda _: None
         """Asked first; bytes are sent as the answer, None lets the API server answer."""
+        self.on_write: OnWrite = lambda _request, _moment: False
 
     @contextlib.asynccontextmanager
     async def serve(self) -> AsyncIterator[None]:
@@ -98,12 +124,28 @@ class Proxy:
         length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
         body = await reader.readexactly(int(length[1])) if length else b""
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
-        request = Request(asyncio.get_running_loop().time(), method, target)
+        request = Request(asyncio.get_running_loop().time(), method, target, body)
         self.requests.append(request)
         answer = self.answer(request)
-        if answer is None:
+        if answer is None and request.is_write:
+            await self._write(request, _rewritten(head) + body, writer)
+        elif answer is None:
             await self._forward(_rewritten(head) + body, writer)
         else:
+            writer.write(answer)
+            await writer.drain()
+
+    async def _write(self, request: Request, sent: bytes, writer: asyncio.StreamWriter) -> None:
+        if self.on_write(request, Moment.BEFORE):
+            return
+        upstream, to_upstream = await asyncio.open_connection(
+            self._upstream.hostname, self._upstream.port, ssl=self._tls
+        )
+        to_upstream.write(sent)
+        answer = await upstream.read(-1)
+        to_upstream.transport.abort()
+        if not self.on_write(request, Moment.AFTER):
+            await self._heard.wait()
             writer.write(answer)
             await writer.drain()
 
