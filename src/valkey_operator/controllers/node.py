@@ -136,7 +136,7 @@ class NodeController:
         volume = node.spec.persistence
         if volume is None or not volume.enabled:
             return None
-        heir = _parent(node) if volume.retention == "Delete" else None
+        heir = self._heir(node) if volume.retention == "Delete" else None
         wanted = claim(owner, node.metadata.labels, node.spec, cr=cr, heir=heir)
         try:
             await self._claims.ensure(self._never_smaller(wanted))
@@ -146,6 +146,12 @@ class NodeController:
             has = live.status.capacity.storage or live.spec.resources.requests.storage if live else None
             return volume_refused(wanted["metadata"]["name"], has=has, wanted=str(size), answer=_said(error))
         return None
+
+    def _heir(self, node: NodeObject) -> Owner | None:
+        """The Valkey that a volume goes with: one that is gone, or another of its name, would take it along at once."""
+        parent = _parent(node)
+        live = self._ground.valkeys.get(Key(parent.namespace, parent.name)) if parent else None
+        return parent if parent and live and live.metadata.uid == parent.uid else None
 
     def _never_smaller(self, wanted: Manifest) -> Manifest:
         """A volume that was kept may be larger than what is asked for now; it cannot shrink."""

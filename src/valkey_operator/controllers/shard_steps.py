@@ -89,7 +89,7 @@ class ShardSteps:
         assert not isinstance(step, SwapRecord)  # noqa: S101 - for the type checker
         target = view.target(step.node)
         if target is None:
-            raise TransientError(f"{step.node} has no address")
+            raise TransientError(f"The pod of {step.node} has no address yet")
         if isinstance(step, LookAgain):
             await asyncio.sleep(LOOK_PAUSE_S)
             await self._agents.report(target)

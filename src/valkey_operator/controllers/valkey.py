@@ -67,6 +67,15 @@ class End:
     retry: TransientError | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What came of all parts together, for the status."""
+
+    waits_for: str | None
+    hindrance: str | None
+    refused: str | None
+
+
 class ValkeyController:
     """For one term."""
 
@@ -102,10 +111,11 @@ class ValkeyController:
         ends = [await self._attempt(case, self._settle_shard), await self._attempt(case, self._make_objects)]
         refused = next((end.refused for end in ends if end.refused), None)
         waits_for = next((end.waits_for for end in ends if end.waits_for), None)
-        await self._report(case, self._look(case), waits_for=waits_for, refused=refused)
-        for end in ends:
-            if end.retry is not None:
-                raise end.retry
+        retry = next((end.retry for end in ends if end.retry), None)
+        told = Told(waits_for=waits_for, hindrance=str(retry) if retry else None, refused=refused)
+        await self._report(case, self._look(case), told)
+        if retry is not None:
+            raise retry
         # What is missing is watched; an object of others that has a name of ours is in no cache.
         held = case.conflicts or refused
         return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if held else DONE
@@ -117,7 +127,7 @@ class ValkeyController:
         except (InvalidError, ForbiddenError) as problem:
             return End(refused=str(problem))
         except TransientError as problem:
-            return End(waits_for=str(problem), retry=problem)
+            return End(retry=problem)
 
     async def _unbind(self, valkey: ValkeyObject) -> Result:
         """Let go of everything; the pods run on, and nobody watches them."""
@@ -244,9 +254,7 @@ class ValkeyController:
             case.valkey, case.spec, record.spec, replicas=replicas, roll_hash=case.source.roll_hash
         )
 
-    async def _report(
-        self, case: Case, view: ShardView | None, *, waits_for: str | None = None, refused: str | None = None
-    ) -> None:
+    async def _report(self, case: Case, view: ShardView | None, told: Told) -> None:
         before = case.valkey.status
         pods, nodes = view.pods if view else {}, self._facts.nodes(case.valkey).values()
         found = Findings(
@@ -254,10 +262,11 @@ class ValkeyController:
             generation=case.valkey.metadata.generation,
             spec=case.spec,
             shard=view.facts if view else None,
-            waits_for=waits_for,
+            waits_for=told.waits_for,
+            hindrance=told.hindrance,
             problems=case.problems,
             conflicts=[*case.conflicts, *told_by(nodes, ConditionType.NAME_CONFLICT)],
-            refused=refused or " ".join(told_by(nodes, ConditionType.REFUSED)) or None,
+            refused=told.refused or " ".join(told_by(nodes, ConditionType.REFUSED)) or None,
             refused_volumes=told_by(nodes, ConditionType.VOLUME_REFUSED),
             pod_problems={name: pod.problem for name, pod in pods.items() if pod.problem and not pod.ready},
             zones={name: pod.zone for name, pod in pods.items() if pod.zone},
@@ -265,9 +274,9 @@ class ValkeyController:
         )
         status = valkey_status(found, before)
         if before is None or (before.state, before.reason) != (status.state, status.reason):
-            unwell = status.state in ("Degraded", "Failed")
-            told = (status.reason or "", status.message or "")
-            self._events.record(Event(_about(case.valkey), "Warning" if unwell else "Normal", *told))
+            unwell = status.state in ("Degraded", "Failed") or bool(found.pod_problems)
+            words = (status.reason or "", status.message or "")
+            self._events.record(Event(_about(case.valkey), "Warning" if unwell else "Normal", *words))
         await self._tell_status(case.valkey, status)
 
     async def _tell_status(self, valkey: ValkeyObject, status: ValkeyStatus) -> None:

@@ -168,8 +168,10 @@ def _laggards(facts: ShardFacts, primary: Member) -> str | None:
 
 def _describe(member: Member) -> str:
     view = member.view
+    if view is None and not member.pod_ready:
+        return "its pod is starting" if member.pod_uid else "it has no pod yet"
     if view is None:
-        return "nothing was heard of it yet"
+        return "nothing is heard of it"
     if view.health is None:
         return f"its server is {view.process}"
     return f"its server is {view.process}, {view.health}"

@@ -36,6 +36,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     spec: EffectiveValkey
     shard: ShardFacts | None
     waits_for: str | None = None
+    hindrance: str | None = None
+    """What did not go just now, in a sentence; it is tried again."""
     problems: Sequence[Problem] = ()
     conflicts: Sequence[str] = ()
     refused: str | None = None
@@ -132,8 +134,8 @@ def refusal(words: str) -> str:
 
 def _suspended(members: Sequence[Member]) -> Verdict:
     if members:
-        names = ", ".join(member.name for member in members)
-        return Verdict("Reconciling", "Suspending", f"{names} is being stopped; volumes are kept.")
+        message = f"{_said_of([member.name for member in members])} being stopped; volumes are kept."
+        return Verdict("Reconciling", "Suspending", message)
     return Verdict("Suspended", "Suspended", "No pods run; volumes are kept. Set replicas to 1 or more to resume.")
 
 
@@ -148,10 +150,10 @@ def _changing(found: Findings) -> str | None:
         operation = found.shard.record.operation
         return f"{operation.source} hands over to {operation.target}: {operation.reason}."
     if surplus:
-        return f"{', '.join(surplus)} is to be removed."
+        return f"{_said_of(surplus)} to be removed."
     if len(wanted) < found.spec.replicas:
         return f"{len(wanted)} of {found.spec.replicas} nodes exist."
-    return f"{', '.join(stale)} is to be restarted for the new spec." if stale else None
+    return f"{_said_of(stale)} to be restarted for the new spec." if stale else None
 
 
 def _all_ready(found: Findings) -> bool:
@@ -164,9 +166,15 @@ def _why_not(found: Findings) -> str | None:
         return " ".join(found.pod_problems[name] for name in sorted(found.pod_problems))
     members = found.shard.members if found.shard else ()
     behind = [member.name for member in members if not member.pod_ready]
+    if found.hindrance:
+        return f"{found.hindrance.rstrip('.')}."
     if found.waits_for:
         return f"Waits for {found.waits_for}."
-    return f"{', '.join(behind)} is not Ready yet." if behind else None
+    return f"{_said_of(behind)} not Ready yet." if behind else None
+
+
+def _said_of(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _was_settled(before: ValkeyStatus | None, generation: int) -> bool:

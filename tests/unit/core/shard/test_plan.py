@@ -107,7 +107,7 @@ def test_a_primary_on_record_with_other_data_than_were_meant_is_not_promoted(vie
 @pytest.mark.parametrize(
     ("view", "sentence"),
     [
-        (None, "primary x-0: nothing was heard of it yet"),
+        (None, "primary x-0: nothing is heard of it"),
         (in_state(ProcessState.SHUT), "primary x-0: its server is shut"),
         (in_state(ProcessState.RUNNING, health=Health.LOADING), "primary x-0: its server is running, loading"),
         (in_state(ProcessState.RUNNING, health=Health.HUNG, whole=True), "primary x-0: its server is running, hung"),
