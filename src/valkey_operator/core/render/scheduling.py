@@ -52,7 +52,8 @@ def _zone_terms(zones: EffectiveShardZones, index: int) -> dict[str, Any]:
         return _required(zones.node_label, zones.primary_zone)
     if index > 0 and zones.replica_zones:
         return _required(zones.node_label, zones.replica_zones[(index - 1) % len(zones.replica_zones)])
-    if index > 0 and zones.primary_zone and zones.replica_strategy == "anti-affinity":
+    # Also where they are spread: a replica that is placed before node 0 would take its zone for a free one.
+    if index > 0 and zones.primary_zone:
         elsewhere = {"key": zones.node_label, "operator": "NotIn", "values": [zones.primary_zone]}
         preferred = {"weight": _HOST_WEIGHT, "preference": {"matchExpressions": [elsewhere]}}
         return {"preferredDuringSchedulingIgnoredDuringExecution": [preferred]}

@@ -81,9 +81,10 @@ def test_replicas_without_zones_prefer_another_than_the_primarys() -> None:
     assert preferred["preference"]["matchExpressions"] == [{"key": ZONE, "operator": "NotIn", "values": ["a"]}]
 
 
-def test_with_spread_replicas_avoid_no_zone_but_pods_are_dealt_out_evenly() -> None:
+def test_with_spread_pods_are_dealt_out_evenly_and_the_primarys_zone_is_left_to_it_first() -> None:
     found = placed(1, {"primaryZone": "a", "replicaStrategy": "spread"})
-    assert "nodeAffinity" not in found["affinity"]
+    [preferred] = found["affinity"]["nodeAffinity"][PREFERRED]
+    assert preferred["preference"]["matchExpressions"] == [{"key": ZONE, "operator": "NotIn", "values": ["a"]}]
     [constraint] = found["topologySpreadConstraints"]
     assert constraint["whenUnsatisfiable"] == "ScheduleAnyway"
     assert constraint["labelSelector"] == {"matchLabels": pods_of(LABELS)}
