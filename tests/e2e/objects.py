@@ -20,7 +20,7 @@ _ADDED = (
     "deletionGracePeriodSeconds",
 )
 _CHANGING_ANNOTATIONS = re.compile(r"valkey\.io/(renew-at|turn)|.*kubernetes\.io/.*")
-_ADDRESSES = ("clusterIP", "clusterIPs", "volumeName")
+_GIVEN = ("clusterIP", "clusterIPs", "volumeName", "replicationId", "firstOffset")
 
 
 def content_of(found: Manifest) -> Manifest:
@@ -36,7 +36,7 @@ def content_of(found: Manifest) -> Manifest:
         rest["data"] = sorted(found.get("data", {}))
     if found["kind"] == "ConfigMap":
         rest["data"] = {key: re.sub(r"replica-announce-ip \S+", "", text) for key, text in found["data"].items()}
-    rest["spec"] = {key: value for key, value in found.get("spec", {}).items() if key not in _ADDRESSES}
+    rest["spec"] = {key: value for key, value in found.get("spec", {}).items() if key not in _GIVEN}
     return {"metadata": meta, **rest}
 
 

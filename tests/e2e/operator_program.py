@@ -10,11 +10,11 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import OPERATOR_NAMESPACE, Cluster
 from tests.e2e.engine_ground import connection
 from tests.e2e.engine_proxy import Moment, Proxy, Request
 from tests.support.ports import free_port
@@ -22,7 +22,22 @@ from tests.support.ports import free_port
 # A fork of a process that has everything imported: a hundred starts are affordable.
 _STARTS = multiprocessing.get_context("forkserver")
 _STARTS.set_forkserver_preload(["valkey_operator.cli.operator"])
+_DEPLOYMENT = "deployment/valkey-operator"
 LOOPBACK = "127.0.0.1"
+Matches = Callable[[Request], bool]
+
+
+@contextlib.contextmanager
+def without_deployed_operator(cluster: Cluster) -> Iterator[None]:
+    """The deployed operator rests meanwhile."""
+    cluster.kubectl("scale", _DEPLOYMENT, OPERATOR_NAMESPACE, "--replicas=0")
+    gone = ("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/name=valkey-operator", "--timeout=60s")
+    cluster.kubectl(*gone, OPERATOR_NAMESPACE, timeout_s=70)
+    try:
+        yield
+    finally:
+        cluster.kubectl("scale", _DEPLOYMENT, OPERATOR_NAMESPACE, "--replicas=2")
+        cluster.kubectl("rollout", "status", _DEPLOYMENT, OPERATOR_NAMESPACE, "--timeout=120s", timeout_s=130)
 
 
 def run_program(flags: list[str], log: str) -> None:
@@ -35,12 +50,16 @@ def run_program(flags: list[str], log: str) -> None:
 
 
 class Killer:
-    """Counts the writes about one object and those made for it, and ends the process at the n-th."""
+    """Counts the writes about one object and those made for it, and ends the process at the n-th.
 
-    def __init__(self, about: str, number: int, moment: Moment) -> None:
+    `matches` narrows down which count.
+    """
+
+    def __init__(self, about: str, number: int, moment: Moment, matches: Matches) -> None:
         self._about = about
         self._number = number
         self._moment = moment
+        self._matches = matches
         self._seen: list[Request] = []
         self.struck = threading.Event()
 
@@ -53,13 +72,13 @@ class Killer:
             return True
         if moment is Moment.BEFORE and self._is_counted(request):
             self._seen.append(request)
-        if moment is self._moment and len(self._seen) >= self._number and request in self._seen[self._number - 1 :]:
+        if moment is self._moment and request in self._seen[self._number - 1 :]:
             self.struck.set()
         return self.struck.is_set()
 
     def _is_counted(self, request: Request) -> bool:
         name = request.written.split("/")[1]
-        return name == self._about or name.startswith(f"{self._about}-")
+        return (name == self._about or name.startswith(f"{self._about}-")) and self._matches(request)
 
 
 class OperatorProgram:
@@ -125,9 +144,9 @@ class OperatorProgram:
             self._process.kill()
             self._process.join(10)
 
-    def kill_at(self, about: str, number: int, moment: Moment) -> Killer:
+    def kill_at(self, about: str, number: int, moment: Moment, matches: Matches = lambda _: True) -> Killer:
         """End the process right before or after its n-th write for a Valkey."""
-        self._killer = Killer(about, number, moment)
+        self._killer = Killer(about, number, moment, matches)
         return self._killer
 
     def _on_write(self, request: Request, moment: Moment) -> bool:

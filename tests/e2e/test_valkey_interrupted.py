@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.cluster import OPERATOR_NAMESPACE, Cluster, Manifest
-from tests.e2e.engine_proxy import Moment
+from testbed.layout import Layout
+from tests.e2e.cluster import Cluster, Manifest
+from tests.e2e.engine_proxy import Moment, Request
 from tests.e2e.objects import everything_in
-from tests.e2e.operator_program import Killer, OperatorProgram
-from tests.e2e.valkeys import valkey
+from tests.e2e.operator_program import Killer, OperatorProgram, without_deployed_operator
+from tests.e2e.steady_writer import steady_writes
+from tests.e2e.valkeys import Shop, valkey
 
 # No machine has it: objects are made, and no pod runs.
 NOWHERE = {"nodeSelector": {"nowhere": "yes"}}
@@ -23,13 +25,8 @@ CONVERGED_WITHIN_S = 60
 
 @pytest.fixture(scope="module", autouse=True)
 def alone(cluster: Cluster) -> Iterator[None]:
-    """The deployed operator rests meanwhile."""
-    cluster.kubectl("scale", "deployment/valkey-operator", OPERATOR_NAMESPACE, "--replicas=0")
-    gone = ("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/name=valkey-operator", "--timeout=60s")
-    cluster.kubectl(*gone, OPERATOR_NAMESPACE)
-    yield
-    cluster.kubectl("scale", "deployment/valkey-operator", OPERATOR_NAMESPACE, "--replicas=2")
-    cluster.kubectl("rollout", "status", "deployment/valkey-operator", OPERATOR_NAMESPACE, "--timeout=120s")
+    with without_deployed_operator(cluster):
+        yield
 
 
 @pytest.fixture
@@ -182,3 +179,67 @@ def test_killed_at_any_write_the_next_operator_ends_in_the_same_state(
             case.wait_for_objects(name, wanted, f"killed {moment.value} write {number} of {killer.writes}")
             assert known in (None, case.password(name)), "a password that was written is never another one"
             case.delete(name)
+
+
+@pytest.fixture
+def leader(shop: Shop, layout: Layout, tmp_path: Path) -> Iterator[OperatorProgram]:
+    """An operator that agents can reach."""
+    with OperatorProgram(shop.cluster, shop.namespace, tmp_path, address=layout.host_ip).served() as program:
+        program.start()
+        yield program
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("moment", list(Moment))
+def test_killed_at_any_write_of_a_scale_in_the_next_operator_ends_it(
+    shop: Shop, leader: OperatorProgram, moment: Moment
+) -> None:
+    case = Case(shop.cluster, shop.namespace, leader)
+    shop.apply(valkey(replicas=2))
+    shop.wait_for_state("Ready")
+    shop.scale(1)
+    shop.wait_for_state("Ready")
+    wanted = case.wait_until_quiet("cart")
+    for number in itertools.count(1):
+        shop.scale(2)
+        shop.wait_for_state("Ready")
+        killer = leader.kill_at("cart", number, moment)
+        shop.scale(1)
+        if not killer.struck.wait(15):
+            assert number > 3, f"only {killer.writes} was written"
+            return
+        leader.start_anew()
+        case.wait_for_objects("cart", wanted, f"killed {moment.value} write {number} of {killer.writes}")
+        assert shop.wait_for_state("Ready")["primary"] == "cart-0"
+
+
+def begins(request: Request) -> bool:
+    return request.method == "PUT" and "operation" in json.loads(request.body)["spec"]
+
+
+def ends(request: Request) -> bool:
+    record = json.loads(request.body)["spec"] if request.method == "PUT" else {}
+    return record.get("primary") == "cart-1" and "operation" not in record
+
+
+POINTS = [
+    pytest.param(begins, Moment.AFTER, id="nothing was ordered yet", marks=pytest.mark.full),
+    pytest.param(ends, Moment.BEFORE, id="the primary is parked, and that is not on record"),
+    pytest.param(ends, Moment.AFTER, id="the new primary is on record, and does not know it", marks=pytest.mark.full),
+]
+
+
+@pytest.mark.parametrize(("point", "moment"), POINTS)
+def test_killed_amid_a_switchover_the_next_operator_ends_it_and_no_acknowledged_write_is_lost(
+    shop: Shop, leader: OperatorProgram, *, point: Callable[[Request], bool], moment: Moment
+) -> None:
+    shop.apply(valkey(replicas=2))
+    assert shop.wait_for_state("Ready")["primary"] == "cart-0"
+    with steady_writes(shop):
+        killer = leader.kill_at("cart", 1, moment, point)
+        shop.patch("cart", {"labels": {"round": "two"}})
+        assert killer.struck.wait(120), f"no switchover among {killer.writes}; {shop.status()}"
+        leader.start_anew()
+        shop.wait_for_state("Ready", deadline_s=180)
+    assert shop.get("valkeyshard", "cart")["spec"].get("operation") is None

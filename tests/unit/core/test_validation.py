@@ -13,7 +13,14 @@ from valkey_operator.api.persistence import Volume
 from valkey_operator.api.sentinel import SentinelSpec
 from valkey_operator.api.valkey import ValkeySpec
 from valkey_operator.core.defaults import effective_cluster, effective_sentinel, effective_valkey
-from valkey_operator.core.validation import check_change, check_cluster, check_sentinel, check_valkey, warnings_of
+from valkey_operator.core.validation import (
+    check_change,
+    check_cluster,
+    check_sentinel,
+    check_supported,
+    check_valkey,
+    warnings_of,
+)
 from valkey_operator.valkey.info import Version
 
 
@@ -147,3 +154,21 @@ def test_a_volume_may_grow() -> None:
 def test_files_without_a_volume_to_keep_them_are_warned_of(persistence: dict[str, object], warned: bool) -> None:
     spec = effective_valkey(msgspec.convert({"persistence": persistence}, ValkeySpec))
     assert bool(warnings_of(spec)) == warned
+
+
+UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
+    ({"sentinel": {"name": "watch"}, "replicas": 2}, 'spec.sentinel is "watch": .*does not support Sentinel yet'),
+    ({"tls": {"enabled": True}}, "spec.tls.enabled is true: .*does not support TLS yet"),
+    ({"auth": {"acl": {"users": [{"name": "app"}]}}}, "spec.auth.acl is given: .*does not support ACL users yet"),
+]
+
+
+@pytest.mark.parametrize(("spec", "expected"), UNSUPPORTED)
+def test_what_this_release_does_not_do_is_said(spec: dict[str, Any], expected: str) -> None:
+    [found] = check_supported(effective_valkey(msgspec.convert(spec, ValkeySpec)))
+    assert re.search(expected, found.sentence())
+
+
+def test_empty_acl_and_tls_that_is_off_ask_for_nothing() -> None:
+    spec = msgspec.convert({"auth": {"acl": {}}, "tls": {"enabled": False}}, ValkeySpec)
+    assert list(check_supported(effective_valkey(spec))) == []
