@@ -256,3 +256,26 @@ def test_the_servers_accept_what_the_secret_holds_in_the_end(cart: Shop, how: st
     assert pods(cart) == running
     wait_for_ready(cart)
     cart.write(10)
+
+
+@pytest.mark.parametrize("kind", ["deployment", "valkeynode"])
+def test_the_pod_of_a_deployment_is_not_replaced_when_somebody_edits_its_template(shop: Shop, kind: str) -> None:
+    """A Deployment alone would replace it twice, for the edit and for its undoing."""
+    shop.apply(valkey(podManagementType="deployment"))
+    shop.wait_for_state("Ready")
+    before, uid = content_of(shop.get(kind, "cart-0")), shop.pod_of("cart-0")["metadata"]["uid"]
+    field = "podTemplate" if kind == "valkeynode" else "template"
+    edit(shop, kind, "cart-0", {"spec": {field: {"metadata": {"annotations": {"edited": "yes"}}}}})
+    if kind == "valkeynode":
+        wait_for_content(shop, kind, "cart-0", before)
+    shop.patch("cart", {"readService": {"enabled": True}})
+    shop.wait_for_state("Ready")
+    assert shop.pod_of("cart-0")["metadata"]["uid"] == uid
+    shop.patch("cart", {"labels": {"round": "two"}})
+
+    def replaced() -> bool | None:
+        pods = shop.cluster.get("pods", namespace=shop.namespace, selector="valkey.io/node=cart-0")["items"]
+        return True if pods and all(pod["metadata"]["uid"] != uid for pod in pods) else None
+
+    shop.cluster.wait_for("its turn to come", replaced, shop.namespace, deadline_s=90)
+    shop.wait_for_state("Ready")

@@ -47,7 +47,7 @@ def test_a_node_on_its_turn_is_as_reviewed() -> None:
 def test_what_a_node_becomes_is_as_reviewed(name: str) -> None:
     """The pod's template is that of the node, and left out."""
     spec = node_spec(**SPECS[name])
-    runs = workload(NODE, NODE_LABELS, spec, cr=OWNER.name)
+    runs = workload(NODE, NODE_LABELS, spec, cr=OWNER.name, may_replace=False)
     assert runs["spec"].pop("template") == spec.pod_template
     matches(
         f"objects-of-a-node-{name}",

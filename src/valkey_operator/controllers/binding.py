@@ -10,7 +10,7 @@ from typing import Any
 
 from valkey_operator.controllers import kinds
 from valkey_operator.controllers.ground import Ground
-from valkey_operator.controllers.keeper import Keeper
+from valkey_operator.controllers.keeper import Keeper, is_unbound
 from valkey_operator.core.names import KIND_LABEL, OWNER_LABEL
 from valkey_operator.kube.client import KubeClient
 from valkey_operator.kube.objects import Key, KubeObject
@@ -23,7 +23,6 @@ class Bindings:
     def __init__(self, ground: Ground, client: KubeClient, metrics: EngineMetrics) -> None:
         stores: Iterable[tuple[kinds.Kind[Any], Any]] = (
             (kinds.NODES, ground.nodes),
-            (kinds.SHARDS, ground.shards),
             (kinds.SERVICES, ground.services),
             (kinds.SECRETS, ground.secrets),
             (kinds.CONFIG_MAPS, ground.config_maps),
@@ -33,13 +32,21 @@ class Bindings:
             (kinds.ROLE_BINDINGS, ground.role_bindings),
             (kinds.STATEFUL_SETS, ground.stateful_sets),
             (kinds.DEPLOYMENTS, ground.deployments),
+            # At last: by it a new Valkey of the same name sees that all was let go of.
+            (kinds.SHARDS, ground.shards),
         )
+        self._shards = ground.shards
         self._keepers: list[Keeper[Any]] = [Keeper(client, kind, store, metrics) for kind, store in stores]
 
     async def release(self, valkey: Key) -> None:
         """Nothing is the operator's any more, and nothing goes with the Valkey."""
         for keeper in self._keepers:
             await asyncio.gather(*(keeper.release(each) for each in _made_for(valkey, keeper)))
+
+    def are_free(self, valkey: Key) -> bool:
+        """Whether a Valkey of this name was unbound and then deleted."""
+        record = self._shards.get(valkey)
+        return record is not None and is_unbound(record) and not record.metadata.owner_references
 
     async def take_up(self, valkey: Key) -> None:
         """What was let go of is the operator's again; what has an owner was never let go of as a whole."""

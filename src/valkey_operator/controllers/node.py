@@ -108,7 +108,7 @@ class NodeController:
             self._certificates.ensure(owner, node.metadata.labels, cr=cr),
         )
         if self._may_have_workload(node):
-            await self._ensure_workload(node, owner, cr)
+            await self._ensure_workload(node, owner, cr, pod)
             await self._replace_on_turn(node, pod)
         again = utc_now() + _RECHECK if refused else renew_at
         return Made(loop_time_of(min(again, renew_at)), refused)
@@ -173,15 +173,10 @@ class NodeController:
         is_left_behind = pod is not None and bool(pod.metadata.deletion_timestamp or pod.metadata.owner_references)
         return workloads.get(node.key) is not None or not is_left_behind
 
-    async def _ensure_workload(self, node: NodeObject, owner: Owner, cr: str) -> None:
-        manifest = workload(owner, node.metadata.labels, node.spec, cr=cr)
-        if not is_deployment(node.spec):
-            await self._stateful_sets.ensure(manifest)
-            return
-        live = self._ground.deployments.get(node.key)
-        same = live is not None and live.spec.template.metadata.annotations.get(ROLL_HASH_ANNOTATION) == _hash_of(node)
-        if live is None or same or _is_its_turn(node):
-            await self._deployments.ensure(manifest)
+    async def _ensure_workload(self, node: NodeObject, owner: Owner, cr: str, pod: PodFacts | None) -> None:
+        may_replace = pod is None or _is_its_turn(node)
+        manifest = workload(owner, node.metadata.labels, node.spec, cr=cr, may_replace=may_replace)
+        await (self._deployments if is_deployment(node.spec) else self._stateful_sets).ensure(manifest)
 
     async def _replace_on_turn(self, node: NodeObject, pod: PodFacts | None) -> None:
         """A StatefulSet's pod is replaced by being deleted; nothing but the turn that the owner gave allows it."""

@@ -104,7 +104,7 @@ class ValkeyController:
             return DONE
         if valkey.metadata.annotations.get(UNBIND_ANNOTATION) == "true":
             return await self._unbind(valkey)
-        if valkey.status is None or valkey.status.state == "Unbound":
+        if self._objects.bindings.are_free(key) if valkey.status is None else valkey.status.state == "Unbound":
             await self._objects.bindings.take_up(key)
         case = await self._open(valkey)
         self._warn(case)

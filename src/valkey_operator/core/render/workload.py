@@ -22,8 +22,11 @@ from valkey_operator.valkey.boot import render_boot_conf
 from valkey_operator.valkey.conf import render_conf
 
 
-def workload(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr: str) -> Manifest:
-    """A StatefulSet that replaces its pod only when that is deleted, or a Deployment that never runs two."""
+def workload(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr: str, may_replace: bool) -> Manifest:
+    """A StatefulSet that replaces its pod only when that is deleted, or a Deployment that never runs two.
+
+    A Deployment replaces its pod by itself whenever its template changes, unless it is paused.
+    """
     common = {
         "replicas": 1,
         "selector": {"matchLabels": {NODE_LABEL: node.name}},
@@ -31,7 +34,7 @@ def workload(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr
         "revisionHistoryLimit": 2,
     }
     own = (
-        {"strategy": {"type": "Recreate"}}
+        {"strategy": {"type": "Recreate"}, "paused": not may_replace}
         if is_deployment(spec)
         else {
             "serviceName": node.name,
