@@ -219,4 +219,4 @@ def test_another_program_can_read_every_archive(image: Image, tmp_path: Path) ->
 
 def test_every_program_of_the_operator_finds_its_libraries(operator: Built) -> None:
     programs = "import valkey_operator.agent.main, valkey_operator.cli.operator; print('all there')"
-    assert inside_operator(operator, "-c", programs) == "all there"
+    assert inside_operator(operator, "-c", programs).strip() == "all there"
