@@ -10,6 +10,7 @@ import pytest
 from tests.support.agent_program import Ground, Operator
 from tests.support.agents import NODE, OPERATOR, POD_UID
 from tests.valkey.gated import pod
+from tests.valkey.servers import running
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.wire.agent_client import AgentClient
 
@@ -61,7 +62,7 @@ def test_an_agent_lets_a_server_in_hears_its_death_and_survives_its_own(version:
     asyncio.run(run())
 
 
-def test_a_primary_that_leaves_keeps_the_hook_waiting_until_it_is_none(version: str, tmp_path: Path) -> None:
+def test_a_primary_that_leaves_keeps_the_hook_waiting_until_it_follows_another(version: str, tmp_path: Path) -> None:
     ground = Ground(tmp_path)
 
     async def run() -> None:
@@ -76,12 +77,38 @@ def test_a_primary_that_leaves_keeps_the_hook_waiting_until_it_is_none(version: 
                 await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
                 await client.order("Open", OPEN, timeout_s=5)
                 await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
+                with running(version, replicaof=f"127.0.0.1 {made.port}") as replica, replica.client() as heir:
+                    await ground.wait_for("replica", lambda: bool(operator.got[-1].replication.replicas))
+                    leaving = ground.gate / "leaving"
+                    leaving.touch()
+                    await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
+                    await client.order("Park", pb.ParkRequest(order=ORDER), timeout_s=5)
+                    await asyncio.sleep(0.7)
+                    assert leaving.exists(), "its replica may still be fetching the last of it"
+                    heir.execute_command("REPLICAOF", "NO", "ONE")
+                    primary = pb.Address(host="127.0.0.1", port=replica.port)
+                    await client.order("Follow", pb.FollowRequest(order=ORDER, primary=primary), timeout_s=5)
+                    await ground.wait_for("end of the hook", lambda: not leaving.exists())
+
+    asyncio.run(run())
+
+
+def test_a_primary_that_leaves_alone_keeps_nobody_waiting(version: str, tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+
+    async def run() -> None:
+        operator = ground.operator()
+        with pod(version, tmp_path) as made:
+            async with operator.serving(), ground.running(operator, port=str(made.port)):
+                made.start_server()
+                await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+                files = ground.files("op", OPERATOR)
+                async with AgentClient(f"127.0.0.1:{ground.grpc_port}", NODE, files) as client:
+                    await client.order("Open", OPEN, timeout_s=5)
+                await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
                 leaving = ground.gate / "leaving"
                 leaving.touch()
-                await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
-                await asyncio.sleep(0.7)
-                assert leaving.exists()
-                await client.order("Park", pb.ParkRequest(order=ORDER), timeout_s=5)
                 await ground.wait_for("end of the hook", lambda: not leaving.exists())
+                await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
 
     asyncio.run(run())
