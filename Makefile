@@ -103,10 +103,12 @@ cluster: $(READY)
 testbed: cluster ## a real Kubernetes on this machine (nothing to do where KUBECONFIG names a cluster)
 
 .PHONY: bench
-bench: $(READY) cluster ## measure, into bench/results (ARGS=--cold: also a start with an empty cache)
+bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also a start with an empty cache)
 	$(VENV)/python -m bench.testbed $(ARGS)
 	$(VENV)/python -m bench.engine
 	$(VENV)/python -m bench.agent
+	$(VENV)/python -m bench.valkey_start
+	$(VENV)/python -m bench.valkey_rest
 
 # --- housekeeping ---------------------------------------------------------------------------------------------------
 
