@@ -174,7 +174,8 @@ class NodeController:
         return workloads.get(node.key) is not None or not is_left_behind
 
     async def _ensure_workload(self, node: NodeObject, owner: Owner, cr: str, pod: PodFacts | None) -> None:
-        may_replace = pod is None or _is_its_turn(node)
+        # Also while the former pod goes: paused amid that, a Deployment would make another one of it.
+        may_replace = pod is None or pod.leaving or _is_its_turn(node)
         manifest = workload(owner, node.metadata.labels, node.spec, cr=cr, may_replace=may_replace)
         await (self._deployments if is_deployment(node.spec) else self._stateful_sets).ensure(manifest)
 
