@@ -48,6 +48,7 @@ from valkey_operator.runtime.outcome import Result, TransientError
 _RECHECK = timedelta(seconds=60)
 # What belongs to somebody else is in no cache, so nothing tells when it goes.
 RECHECK_S = 5.0
+_ADDRESS_TRIES, _ADDRESS_PAUSE_S = 20, 0.1
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -116,16 +117,24 @@ class NodeController:
     async def _ensure_service(self, node: NodeObject, owner: Owner, cr: str) -> str:
         manifest = node_service(owner, node.metadata.labels, node.spec, cr=cr)
         former = node.status.service_ip if node.status and self._address(node.key) is None else None
-        try:
-            await self._services.ensure(with_address(manifest, former))
-        except InvalidError:
-            # Somebody else has got its address meanwhile.
-            await self._services.ensure(manifest)
+        await self._ensure_at(manifest, former)
         await self._ground.services.wait_current([node.key])
         address = self._address(node.key)
         if address is None:
             raise TransientError(f"Service {node.key} has no address yet")
         return address
+
+    async def _ensure_at(self, service: Manifest, former: str | None) -> None:
+        """With the address it had, if it had one: that is free only a moment after the Service was deleted."""
+        for _ in range(_ADDRESS_TRIES if former else 0):
+            try:
+                await self._services.ensure(with_address(service, former))
+            except InvalidError:
+                await asyncio.sleep(_ADDRESS_PAUSE_S)
+            else:
+                return
+        # It never had one, or somebody else has got it meanwhile.
+        await self._services.ensure(service)
 
     def _address(self, key: Key) -> str | None:
         service = self._ground.services.get(key)
