@@ -79,7 +79,7 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
         service_accounts=cache(kinds.SERVICE_ACCOUNTS),
         roles=cache(kinds.ROLES),
         role_bindings=cache(kinds.ROLE_BINDINGS),
-        pods=cache(kinds.PODS, {BY_NODE: by_label(NODE_LABEL)}),
+        pods=cache(kinds.PODS, {BY_NODE: by_label(NODE_LABEL), BY_OWNER: by_label(OWNER_LABEL)}),
         stateful_sets=cache(kinds.STATEFUL_SETS),
         deployments=cache(kinds.DEPLOYMENTS),
         machines=cache(kinds.MACHINES) if namespace is None else None,

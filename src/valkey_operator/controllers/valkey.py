@@ -269,6 +269,7 @@ class ValkeyController:
             refused=told.refused or " ".join(told_by(nodes, ConditionType.REFUSED)) or None,
             refused_volumes=told_by(nodes, ConditionType.VOLUME_REFUSED),
             pod_problems={name: pod.problem for name, pod in pods.items() if pod.problem and not pod.ready},
+            pods=self._facts.pods(case.valkey),
             zones={name: pod.zone for name, pod in pods.items() if pod.zone},
             now=utc_now(),
         )

@@ -85,6 +85,11 @@ class ValkeyGround:
             return None
         return MadeBefore(node.spec.pod_template, node.metadata.annotations.get(TEMPLATE_ANNOTATION))
 
+    def pods(self, valkey: ValkeyObject) -> list[str]:
+        """All pods that exist, those of nodes that are gone too."""
+        found = self._ground.pods.by_index(BY_OWNER, valkey.key.name)
+        return [pod.key.name for pod in found if pod.key.namespace == valkey.key.namespace]
+
     def volumes(self, valkey: ValkeyObject) -> dict[int, Key]:
         """The claims of its nodes, those of nodes that are gone too, by index."""
         found: dict[int, Key] = {}

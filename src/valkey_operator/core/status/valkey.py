@@ -44,6 +44,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What the API server would not take, in its words."""
     refused_volumes: Sequence[str] = ()
     pod_problems: Mapping[str, str] = {}
+    pods: Sequence[str] = ()
+    """All that exist, those of nodes that are gone too."""
     zones: Mapping[str, str] = {}
     now: datetime
 
@@ -94,7 +96,7 @@ def judge(found: Findings, before: ValkeyStatus | None) -> Verdict:
         reason, message = held
         return Verdict("Degraded" if any(m.pod_ready for m in members) else "Failed", reason, message)
     if found.spec.replicas == 0:
-        return _suspended(members)
+        return _suspended(found.pods)
     changing = _changing(found)
     if changing is None and _all_ready(found):
         count = found.spec.replicas
@@ -132,10 +134,9 @@ def refusal(words: str) -> str:
     return f"The API server refuses what the spec asks for; correct the spec. It says: {words}"
 
 
-def _suspended(members: Sequence[Member]) -> Verdict:
-    if members:
-        message = f"{_said_of([member.name for member in members])} being stopped; volumes are kept."
-        return Verdict("Reconciling", "Suspending", message)
+def _suspended(pods: Sequence[str]) -> Verdict:
+    if pods:
+        return Verdict("Reconciling", "Suspending", f"{_said_of(pods)} being stopped; volumes are kept.")
     return Verdict("Suspended", "Suspended", "No pods run; volumes are kept. Set replicas to 1 or more to resume.")
 
 
