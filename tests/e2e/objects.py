@@ -19,7 +19,7 @@ _ADDED = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
-_CHANGING_ANNOTATIONS = re.compile(r"valkey\.io/(renew-at|turn)|.*kubernetes\.io/.*")
+_CHANGING_ANNOTATIONS = re.compile(r"valkey\.io/(renew-at|turn|template-digest)|.*kubernetes\.io/.*")
 _GIVEN = ("clusterIP", "clusterIPs", "volumeName", "replicationId", "firstOffset")
 
 
