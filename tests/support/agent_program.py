@@ -6,12 +6,11 @@ import os
 import socket
 import ssl
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from tests.support.agents import NODE, OPERATOR, POD_UID
+from tests.support.ask import ask
 from tests.support.certificates import Authority, write_tls
 from tests.support.ports import free_port
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -115,14 +114,7 @@ class Ground:
             raise AssertionError(f"no {what} within {DEADLINE_S} s; its log:\n{self.log.read_text()}") from None
 
     def ask(self, page: str) -> tuple[int, str]:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.probe_port}{page}", timeout=5) as response:
-                return response.status, response.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
-        except OSError as error:
-            return 0, str(error)
+        return ask(self.probe_port, page)
 
     async def wait_until_it_serves(self) -> None:
         await self.wait_for("health", lambda: self.ask("/healthz")[0] == 200)

@@ -6,11 +6,10 @@ import os
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.support.ask import ask
 from tests.support.kubeconfig import kubeconfig, write_kubeconfig
 from tests.support.ports import free_port
 
@@ -32,14 +31,7 @@ class Operator:
         return f"127.0.0.1:{self.report_port}"
 
     def ask(self, page: str) -> tuple[int, str]:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{page}", timeout=5) as response:
-                return response.status, response.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
-        except OSError as error:
-            return 0, str(error)
+        return ask(self.port, page)
 
     def logged(self) -> list[dict[str, str]]:
         return [json.loads(line) for line in self._log_path.read_text().splitlines()]

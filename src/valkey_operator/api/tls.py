@@ -15,6 +15,13 @@ def key_in_secret(text: str, built_in: str) -> object:
     return doc(f"{text} Built in: {built_in}.", pattern=KEY, maxLength=253)
 
 
+_VALID_FOR = doc(
+    "How long a certificate is valid: 1m, 1h, 1d, 1mo or 1y and multiples. Built in: 90d.",
+    pattern=VALIDITY,
+    maxLength=16,
+)
+
+
 class CertificateLife(Model, frozen=True, kw_only=True):
     """How long a certificate is valid, and when it is replaced."""
 
@@ -31,27 +38,13 @@ class CertificateLife(Model, frozen=True, kw_only=True):
 class InternalCertificates(CertificateLife, frozen=True, kw_only=True):
     """Certificates from the operator's own authority."""
 
-    validity: Annotated[
-        str | None,
-        doc(
-            "How long a certificate is valid: 1m, 1h, 1d, 1mo or 1y and multiples. Built in: 90d.",
-            pattern=VALIDITY,
-            maxLength=16,
-        ),
-    ] = None
+    validity: Annotated[str | None, _VALID_FOR] = None
 
 
 class OperatorMtls(CertificateLife, frozen=True, kw_only=True):
     """Certificates between the operator and the agents."""
 
-    client_cert_validity: Annotated[
-        str | None,
-        doc(
-            "How long a certificate is valid: 1m, 1h, 1d, 1mo or 1y and multiples. Built in: 90d.",
-            pattern=VALIDITY,
-            maxLength=16,
-        ),
-    ] = None
+    client_cert_validity: Annotated[str | None, _VALID_FOR] = None
 
 
 class Tls(Model, frozen=True, kw_only=True):

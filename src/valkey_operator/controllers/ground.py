@@ -44,8 +44,8 @@ class Ground:
     roles: Store[KubeObject]
     role_bindings: Store[KubeObject]
     pods: Store[kinds.PodObject]
-    stateful_sets: Store[kinds.WorkloadObject]
-    deployments: Store[kinds.WorkloadObject]
+    stateful_sets: Store[KubeObject]
+    deployments: Store[KubeObject]
     machines: Store[KubeObject] | None
     storage_classes: Versions | None
 

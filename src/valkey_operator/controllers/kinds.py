@@ -108,30 +108,6 @@ class ClaimObject(KubeObject, frozen=True):
     status: ClaimStatus = ClaimStatus()
 
 
-class TemplateMeta(Part, frozen=True):
-    """The marks of a pod template."""
-
-    annotations: dict[str, str] = {}
-
-
-class Template(Part, frozen=True):
-    """A pod template."""
-
-    metadata: TemplateMeta = TemplateMeta()
-
-
-class WorkloadSpec(Part, frozen=True):
-    """The part of a workload that tells which pod it would make."""
-
-    template: Template = Template()
-
-
-class WorkloadObject(KubeObject, frozen=True):
-    """A StatefulSet or a Deployment."""
-
-    spec: WorkloadSpec = WorkloadSpec()
-
-
 class Waiting(Part, frozen=True):
     """Why a container does not run yet."""
 
@@ -212,8 +188,8 @@ CONFIG_MAPS = Kind(Resource("", "v1", "configmaps", "ConfigMap"), KubeObject)
 CLAIMS = Kind(Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"), ClaimObject)
 SERVICE_ACCOUNTS = Kind(Resource("", "v1", "serviceaccounts", "ServiceAccount"), KubeObject)
 PODS = Kind(Resource("", "v1", "pods", "Pod"), PodObject)
-STATEFUL_SETS = Kind(Resource("apps", "v1", "statefulsets", "StatefulSet"), WorkloadObject)
-DEPLOYMENTS = Kind(Resource("apps", "v1", "deployments", "Deployment"), WorkloadObject)
+STATEFUL_SETS = Kind(Resource("apps", "v1", "statefulsets", "StatefulSet"), KubeObject)
+DEPLOYMENTS = Kind(Resource("apps", "v1", "deployments", "Deployment"), KubeObject)
 ROLES = Kind(Resource("rbac.authorization.k8s.io", "v1", "roles", "Role"), KubeObject)
 ROLE_BINDINGS = Kind(Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"), KubeObject)
 STORAGE_CLASSES = Kind(

@@ -17,7 +17,7 @@ from valkey_operator.controllers.ground import BY_OWNER, Ground
 from valkey_operator.controllers.keeper import Keeper, NameConflictError, is_unbound
 from valkey_operator.controllers.kinds import NodeObject
 from valkey_operator.controllers.node_certificate import NodeCertificates
-from valkey_operator.controllers.pods import pod_facts, pod_of
+from valkey_operator.controllers.pods import node_pod, pod_of
 from valkey_operator.core.names import (
     CR_ANNOTATION,
     OWNER_LABEL,
@@ -90,7 +90,7 @@ class NodeController:
             return Result()
         if is_unbound(node):
             return Result()
-        pod, held = self._pod(key), None
+        pod, held = node_pod(self._ground, key), None
         made = Made(asyncio.get_running_loop().time() + RECHECK_S)
         try:
             made = await self._make(node, pod)
@@ -164,7 +164,7 @@ class NodeController:
 
     def _never_smaller(self, wanted: Manifest) -> Manifest:
         """A volume that was kept may be larger than what is asked for now; it cannot shrink."""
-        live = self._ground.claims.get(Key(wanted["metadata"]["namespace"], wanted["metadata"]["name"]))
+        live = self._ground.claims.get(key_of(wanted))
         requests = wanted["spec"]["resources"]["requests"]
         if live is not None and parse_quantity(live.spec.resources.requests.storage or "0") > parse_quantity(
             requests["storage"]
@@ -177,16 +177,18 @@ class NodeController:
 
         One that was orphaned on purpose belongs to nobody, and is taken up again.
         """
-        workloads = self._ground.deployments if is_deployment(node.spec) else self._ground.stateful_sets
         pod = pod_of(self._ground, node.key)
         is_left_behind = pod is not None and bool(pod.metadata.deletion_timestamp or pod.metadata.owner_references)
-        return workloads.get(node.key) is not None or not is_left_behind
+        return self._workloads(node).store.get(node.key) is not None or not is_left_behind
 
     async def _ensure_workload(self, node: NodeObject, owner: Owner, cr: str, pod: PodFacts | None) -> None:
         # Also while the former pod goes: paused amid that, a Deployment would make another one of it.
         may_replace = pod is None or pod.leaving or _is_its_turn(node)
         manifest = workload(owner, node.metadata.labels, node.spec, cr=cr, may_replace=may_replace)
-        await (self._deployments if is_deployment(node.spec) else self._stateful_sets).ensure(manifest)
+        await self._workloads(node).ensure(manifest)
+
+    def _workloads(self, node: NodeObject) -> Keeper[KubeObject]:
+        return self._deployments if is_deployment(node.spec) else self._stateful_sets
 
     async def _replace_on_turn(self, node: NodeObject, pod: PodFacts | None) -> None:
         """A StatefulSet's pod is replaced by being deleted; nothing but the turn that the owner gave allows it."""
@@ -225,10 +227,6 @@ class NodeController:
             if service.key.namespace == node.key.namespace and service.spec.cluster_ip == address:
                 return service.key.name
         return None
-
-    def _pod(self, key: Key) -> PodFacts | None:
-        pod = pod_of(self._ground, key)
-        return None if pod is None else pod_facts(pod, self._ground.machine_of(pod.spec.node_name))
 
 
 def _said(error: Exception) -> str:

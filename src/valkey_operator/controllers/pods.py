@@ -49,6 +49,12 @@ def pod_of(ground: Ground, node: Key) -> PodObject | None:
     return max(pods, key=rank, default=None)
 
 
+def node_pod(ground: Ground, node: Key) -> PodFacts | None:
+    """What is known of a node's pod."""
+    pod = pod_of(ground, node)
+    return None if pod is None else pod_facts(pod, ground.machine_of(pod.spec.node_name))
+
+
 def pod_facts(pod: PodObject, machine: KubeObject | None) -> PodFacts:
     """What is known of a pod; `machine` is Kubernetes' node that it runs on, as far as we may see it."""
     return PodFacts(

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from valkey_operator.api.references import SecretKeyRef
 from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS
 from valkey_operator.core.effective import EffectiveWorkload
 from valkey_operator.core.render.directives import ConfigMaps
+from valkey_operator.core.render.pod import given_password
 from valkey_operator.core.validation import Problem
 from valkey_operator.kube.client import KubeClient
 from valkey_operator.kube.errors import NotFoundError
@@ -127,13 +127,6 @@ def referred_to(namespace: str, spec: EffectiveWorkload) -> list[Reference]:
     maps = [Reference(CONFIG_MAPS.resource, Key(namespace, each.name)) for each in spec.config_from or []]
     given = given_password(spec)
     return [*maps, *([Reference(SECRETS.resource, Key(namespace, given.name))] if given else [])]
-
-
-def given_password(spec: EffectiveWorkload) -> SecretKeyRef | None:
-    """The Secret that the user chose for the password."""
-    if spec.auth.disabled:
-        return None
-    return spec.auth.secret_ref or (spec.auth.password.secret if spec.auth.password else None)
 
 
 def _without_secrets(found: _Data) -> _Data:

@@ -60,20 +60,11 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """How one part of a reconcile went."""
+    """How one part of a reconcile went, or all of them together."""
 
     waits_for: str | None = None
     refused: str | None = None
     retry: TransientError | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """What came of all parts together, for the status."""
-
-    waits_for: str | None
-    hindrance: str | None
-    refused: str | None
 
 
 class ValkeyController:
@@ -112,8 +103,7 @@ class ValkeyController:
         refused = next((end.refused for end in ends if end.refused), None)
         waits_for = next((end.waits_for for end in ends if end.waits_for), None)
         retry = next((end.retry for end in ends if end.retry), None)
-        told = Told(waits_for=waits_for, hindrance=str(retry) if retry else None, refused=refused)
-        await self._report(case, self._look(case), told)
+        await self._report(case, self._look(case), End(waits_for=waits_for, refused=refused, retry=retry))
         if retry is not None:
             raise retry
         # What is missing is watched; an object of others that has a name of ours is in no cache.
@@ -254,7 +244,7 @@ class ValkeyController:
             case.valkey, case.spec, record.spec, replicas=replicas, roll_hash=case.source.roll_hash
         )
 
-    async def _report(self, case: Case, view: ShardView | None, told: Told) -> None:
+    async def _report(self, case: Case, view: ShardView | None, end: End) -> None:
         before = case.valkey.status
         pods, nodes = view.pods if view else {}, self._facts.nodes(case.valkey).values()
         found = Findings(
@@ -262,11 +252,11 @@ class ValkeyController:
             generation=case.valkey.metadata.generation,
             spec=case.spec,
             shard=view.facts if view else None,
-            waits_for=told.waits_for,
-            hindrance=told.hindrance,
+            waits_for=end.waits_for,
+            hindrance=str(end.retry) if end.retry else None,
             problems=case.problems,
             conflicts=[*case.conflicts, *told_by(nodes, ConditionType.NAME_CONFLICT)],
-            refused=told.refused or " ".join(told_by(nodes, ConditionType.REFUSED)) or None,
+            refused=end.refused or " ".join(told_by(nodes, ConditionType.REFUSED)) or None,
             refused_volumes=told_by(nodes, ConditionType.VOLUME_REFUSED),
             pod_problems={name: pod.problem for name, pod in pods.items() if pod.problem and not pod.ready},
             pods=self._facts.pods(case.valkey),

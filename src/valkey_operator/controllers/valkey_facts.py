@@ -14,7 +14,7 @@ from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.ground import BY_OWNER, BY_OWNER_UID, Ground
 from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
-from valkey_operator.controllers.pods import pod_facts, pod_of
+from valkey_operator.controllers.pods import node_pod
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index
@@ -105,7 +105,7 @@ class ValkeyGround:
     ) -> ShardView:
         """The shard at this moment."""
         nodes = self.nodes(valkey)
-        pods = {node.key.name: pod for node in nodes.values() if (pod := self._pod(node.key)) is not None}
+        pods = {node.key.name: pod for node in nodes.values() if (pod := node_pod(self._ground, node.key)) is not None}
         members = tuple(
             self._member(node, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=roll_hash)
             for index, node in nodes.items()
@@ -118,10 +118,6 @@ class ValkeyGround:
             now=utc_now(),
         )
         return ShardView(valkey.key.namespace, facts, pods)
-
-    def _pod(self, node: Key) -> PodFacts | None:
-        pod = pod_of(self._ground, node)
-        return None if pod is None else pod_facts(pod, self._ground.machine_of(pod.spec.node_name))
 
     def _member(self, found: NodeObject, index: int, pod: PodFacts | None, *, wanted: bool, roll_hash: str) -> Member:
         node = found.key

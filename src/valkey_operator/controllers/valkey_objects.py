@@ -16,11 +16,11 @@ from valkey_operator.controllers.ground import Ground
 from valkey_operator.controllers.keeper import Keeper, NameConflictError, all_done, is_ours
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import Owner, auth_secret_name, node_name
+from valkey_operator.core.names import Owner, node_name
 from valkey_operator.core.render.access import role, role_binding, service_account
 from valkey_operator.core.render.auth import auth_secret, parse_password
 from valkey_operator.core.render.objects import Manifest, metadata
-from valkey_operator.core.render.pod import password_source
+from valkey_operator.core.render.pod import given_password
 from valkey_operator.core.render.services import services
 from valkey_operator.core.shard.members import first_record_names_primary
 from valkey_operator.kube.client import KubeClient, key_of
@@ -99,8 +99,7 @@ class ValkeyObjects:
 
     async def _ensure_password(self, owner: Owner, labels: Mapping[str, str], spec: EffectiveValkey) -> None:
         """Generated once; whoever has read it relies on it, so what the Secret holds counts, also if edited by hand."""
-        source = password_source(spec, owner.name)
-        if source is None or source.name != auth_secret_name(owner.name) or _is_given(spec):
+        if spec.auth.disabled or given_password(spec) is not None:
             return
         fresh = auth_secret(owner, labels, secrets.token_urlsafe(_PASSWORD_BYTES))
         live = await self._secrets.find(key_of(fresh))
@@ -139,8 +138,3 @@ def _text(value: bytes) -> str | None:
         return value.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _is_given(spec: EffectiveValkey) -> bool:
-    auth = spec.auth
-    return auth.secret_ref is not None or (auth.password is not None and auth.password.secret is not None)

@@ -52,13 +52,18 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     agent_image: str
 
 
+def given_password(spec: EffectiveWorkload) -> SecretKeyRef | None:
+    """The Secret that the user chose for the password."""
+    if spec.auth.disabled:
+        return None
+    return spec.auth.secret_ref or (spec.auth.password.secret if spec.auth.password else None)
+
+
 def password_source(spec: EffectiveWorkload, owner: str) -> SecretKeyRef | None:
     """Where the password of user default is; None where there is none."""
-    auth = spec.auth
-    if auth.disabled:
+    if spec.auth.disabled:
         return None
-    given = auth.secret_ref or (auth.password.secret if auth.password else None)
-    return given or SecretKeyRef(name=auth_secret_name(owner), key=_PASSWORD_KEY)
+    return given_password(spec) or SecretKeyRef(name=auth_secret_name(owner), key=_PASSWORD_KEY)
 
 
 def pod_spec(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, scheduling: Manifest) -> Manifest:
