@@ -108,6 +108,7 @@ bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also
 	$(VENV)/python -m bench.engine
 	$(VENV)/python -m bench.agent
 	$(VENV)/python -m bench.valkey_start
+	$(VENV)/python -m bench.valkey_reaction
 	$(VENV)/python -m bench.valkey_rest
 
 # --- housekeeping ---------------------------------------------------------------------------------------------------
