@@ -7,6 +7,7 @@ Refuses to know: who is primary now, and why.
 """
 
 import asyncio
+import contextlib
 import math
 
 import structlog
@@ -42,21 +43,28 @@ class ClientMover:
         while True:
             await self._demoted.wait()
             self._demoted.clear()
-            try:
-                await self._drop_early_ones()
-            except (ServerError, InfoError) as problem:
-                log.warning("clients that came back early cannot be dropped", reason=str(problem))
+            await self._drop_early_ones()
 
     async def _drop_early_ones(self) -> None:
         """Who writes shows that it is misled, at once; who only waits cannot be told from a reader by then."""
         clock = asyncio.get_running_loop().time
-        begun, refused = clock(), await self._refused_writes()
+        begun, known = clock(), 0
         while clock() - begun < SETTLED_AFTER_S:
+            with contextlib.suppress(ServerError, InfoError):  # it may load a copy of the new primary meanwhile
+                known = await self._drop_if_refused_more_than(known)
             await asyncio.sleep(LOOK_EVERY_S)
-            known, refused = refused, await self._refused_writes()
-            if refused > known:
-                await self._drop()
-        await self._drop("MAXAGE", math.ceil(clock() - begun - FOLLOWED_AFTER_S))
+        try:
+            if not has_clients_of_a_primary(self._node.report.facts):
+                await self._drop("MAXAGE", math.ceil(clock() - begun - FOLLOWED_AFTER_S))
+        except ServerError as problem:
+            log.warning("clients that came back early cannot be dropped", reason=str(problem))
+
+    async def _drop_if_refused_more_than(self, known: int) -> int:
+        """How many writes were refused by now; more than before came from clients that are misled."""
+        refused = await self._refused_writes()
+        if refused > known:
+            await self._drop()
+        return refused
 
     async def _refused_writes(self) -> int:
         return parse_refused_writes(parse_sections(str(await self._node.connection.call("INFO", "errorstats"))))
