@@ -90,6 +90,7 @@ class Operator:
             record=world.record,
             members=tuple(self._member(place) for place in world.places.values() if place.exists or place.pod),
             replicas=world.replicas,
+            wished=world.wished,
             now=NOW + timedelta(seconds=world.now),
         )
 
@@ -208,6 +209,7 @@ class Operator:
             pod_ready=place.server is not None and (place.server.is_primary or place.server.linked),
             pod_leaving=pod is not None and pod.leaving_in is not None,
             server_started=place.server is not None,
+            cordoned=place.cordoned,
             stale=pod is not None and pod.generation != self._world.generation,
             view=self._heard(place),
         )

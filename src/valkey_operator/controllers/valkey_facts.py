@@ -17,10 +17,10 @@ from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import node_pod
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index
+from valkey_operator.core.names import NODE_LABEL, PRIMARY_ANNOTATION, TEMPLATE_ANNOTATION, Owner, node_index
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore
-from valkey_operator.core.render.pod import SERVER_PORT
+from valkey_operator.core.render.pod import SERVER_PORT, server_image
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
@@ -85,6 +85,11 @@ class ValkeyGround:
             return None
         return MadeBefore(node.spec.pod_template, node.metadata.annotations.get(TEMPLATE_ANNOTATION))
 
+    def images(self, valkey: ValkeyObject) -> set[str]:
+        """The images that its nodes have for their servers."""
+        templates = [node.spec.pod_template for node in self.nodes(valkey).values()]
+        return {image for template in templates if template and (image := server_image(template))}
+
     def pods(self, valkey: ValkeyObject) -> list[str]:
         """All pods that exist, those of nodes that are gone too."""
         found = self._ground.pods.by_index(BY_OWNER, valkey.key.name)
@@ -115,6 +120,7 @@ class ValkeyGround:
             members=members,
             replicas=replicas,
             min_replicas_to_write=spec.replication.min_replicas_to_write,
+            wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             now=utc_now(),
         )
         return ShardView(valkey.key.namespace, facts, pods)
@@ -135,6 +141,7 @@ class ValkeyGround:
             pod_ready=pod is not None and pod.ready,
             pod_leaving=pod is not None and pod.leaving,
             server_started=pod is not None and pod.server_started,
+            cordoned=pod is not None and pod.cordoned,
             stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),
             view=received.view if received else None,
         )

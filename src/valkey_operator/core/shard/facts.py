@@ -31,6 +31,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """The server's container runs, whatever the server does in it."""
     stale: bool = False
     """Its pod is of another spec than the present one."""
+    cordoned: bool = False
+    """Its machine takes no new pods, and may soon be without any."""
     view: NodeView | None = None
 
 
@@ -41,6 +43,8 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...]
     replicas: int
     min_replicas_to_write: int = 0
+    wished: str | None = None
+    """The node that a user wants as primary, met or not."""
     now: datetime
 
     def member(self, name: str | None) -> Member | None:
