@@ -15,7 +15,7 @@ import structlog
 
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
 from valkey_operator.agent.node import Node
-from valkey_operator.agent.promise import Promise, given_by_start
+from valkey_operator.agent.promise import given_by_start
 from valkey_operator.agent.reach import resolve, wait_for_port
 from valkey_operator.agent.record import Known, RecordError
 from valkey_operator.agent.report import Facts
@@ -116,7 +116,15 @@ class Starter:
                 if not self._waits(server) or self._decide(known) != decision:
                     return
                 promise = self._node.report.facts.promise
-                self._node.keep_promise(Promise(promise.term, known.record.epoch, given_by_start(start.kind)))
+                self._node.keep_promise(
+                    msgspec.structs.replace(
+                        promise,
+                        epoch=known.record.epoch,
+                        given=given_by_start(start.kind),
+                        terms=None,
+                        alone=start.kind is StartKind.WRITABLE_PRIMARY,
+                    )
+                )
                 try:
                     self._node.let_in(start)
                 except (NobodyWaitsError, AnswerTooLateError) as problem:

@@ -21,7 +21,7 @@ from valkey_operator.core.names import NODE_LABEL, PRIMARY_ANNOTATION, TEMPLATE_
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore
 from valkey_operator.core.render.pod import SERVER_PORT, server_image
-from valkey_operator.core.shard.facts import Member, ShardFacts
+from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
 
@@ -119,7 +119,7 @@ class ValkeyGround:
             record=record,
             members=members,
             replicas=replicas,
-            min_replicas_to_write=spec.replication.min_replicas_to_write,
+            writing=writing_rules(spec),
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             now=utc_now(),
         )
@@ -150,6 +150,17 @@ class ValkeyGround:
         """Whether its pod is not ours to replace: a user has unbound it, or the workload behind it."""
         workload = self._ground.stateful_sets.get(node.key) or self._ground.deployments.get(node.key)
         return is_unbound(node) or (workload is not None and is_unbound(workload))
+
+
+def writing_rules(spec: EffectiveValkey) -> WritingRules:
+    """What the spec says about writing. A cache needs nobody's leave: it rather loses what it has."""
+    failover = spec.failover
+    return WritingRules(
+        fence_after_ms=0 if spec.durability == "Cache" else failover.fence_after_milliseconds,
+        missed_after_ms=failover.detect_after_milliseconds,
+        min_replicas=spec.replication.min_replicas_to_write,
+        half_attached=spec.durability == "Quorum",
+    )
 
 
 def owner_of(valkey: ValkeyObject) -> Owner:

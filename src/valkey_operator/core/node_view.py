@@ -9,6 +9,7 @@ import msgspec
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 
 class LinkView(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,3 +56,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     promised_term: int = 0
     promised_epoch: int = 0
     leaving: bool = False
+    misses_primary: bool = False
+    """No primary was let write by this node for so long that whatever it granted has run out."""
+    terms: Terms | None = None
+    """Those that this node is bound by, as a primary."""
