@@ -10,8 +10,9 @@ from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import obstacle, open_wish
+from valkey_operator.valkey.terms import Terms
 
-PRIMARY = member("x-0", a_primary())
+PRIMARY = member("x-0", a_primary(terms=Terms(sets=(("x-1", "x-2"),))))
 X1, X2 = member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0"))
 LISTED = ["x-1", "x-2"]
 
