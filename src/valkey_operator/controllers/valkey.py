@@ -25,7 +25,7 @@ from valkey_operator.core.render.directives import directives_for
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
 from valkey_operator.core.render.roll import roll_hash
-from valkey_operator.core.shard.members import needed_indices, next_turn, removable
+from valkey_operator.core.shard.members import needed_indices, next_eviction, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Reason
 from valkey_operator.core.status.valkey import Findings, valkey_status
@@ -175,8 +175,12 @@ class ValkeyController:
         needed = needed_indices(
             case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
         )
-        turn = next_turn(self._view(case, record).facts)
-        taken = await all_done(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
+        shard = self._view(case, record).facts
+        turn, eviction = next_turn(shard), next_eviction(shard)
+        taken = await all_done(
+            *(self._ensure_node(case, index, turn) for index in sorted(needed)),
+            self._objects.ensure_budget(source.owner, source.labels, case.spec, next_eviction=eviction),
+        )
         case.conflicts.extend(str(conflict) for conflict in taken)
         return None
 

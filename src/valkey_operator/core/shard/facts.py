@@ -31,6 +31,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """The server's container runs, whatever the server does in it."""
     stale: bool = False
     """Its pod is of another spec than the present one."""
+    cordoned: bool = False
+    """Its machine takes no new pods, and may soon be without any."""
     view: NodeView | None = None
 
 
