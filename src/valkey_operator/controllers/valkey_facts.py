@@ -17,7 +17,7 @@ from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import node_pod
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index
+from valkey_operator.core.names import NODE_LABEL, PRIMARY_ANNOTATION, TEMPLATE_ANNOTATION, Owner, node_index
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore
 from valkey_operator.core.render.pod import SERVER_PORT
@@ -115,6 +115,7 @@ class ValkeyGround:
             members=members,
             replicas=replicas,
             min_replicas_to_write=spec.replication.min_replicas_to_write,
+            wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             now=utc_now(),
         )
         return ShardView(valkey.key.namespace, facts, pods)

@@ -43,6 +43,8 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...]
     replicas: int
     min_replicas_to_write: int = 0
+    wished: str | None = None
+    """The node that a user wants as primary, met or not."""
     now: datetime
 
     def member(self, name: str | None) -> Member | None:
