@@ -20,7 +20,7 @@ from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import NODE_LABEL, PRIMARY_ANNOTATION, TEMPLATE_ANNOTATION, Owner, node_index
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore
-from valkey_operator.core.render.pod import SERVER_PORT
+from valkey_operator.core.render.pod import SERVER_PORT, server_image
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
@@ -84,6 +84,11 @@ class ValkeyGround:
         if node is None or node.spec.pod_template is None:
             return None
         return MadeBefore(node.spec.pod_template, node.metadata.annotations.get(TEMPLATE_ANNOTATION))
+
+    def images(self, valkey: ValkeyObject) -> set[str]:
+        """The images that its nodes have for their servers."""
+        templates = [node.spec.pod_template for node in self.nodes(valkey).values()]
+        return {image for template in templates if template and (image := server_image(template))}
 
     def pods(self, valkey: ValkeyObject) -> list[str]:
         """All pods that exist, those of nodes that are gone too."""
