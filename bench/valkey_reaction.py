@@ -17,6 +17,7 @@ from tests.e2e.cluster import cluster_under_test
 from tests.e2e.engine_ground import client_of, until
 from tests.e2e.valkeys import valkey
 from valkey_operator.controllers.kinds import SERVICES, SHARDS, VALKEYS
+from valkey_operator.core.names import CR_ANNOTATION
 from valkey_operator.kube.caches import Caches
 from valkey_operator.kube.client import KubeClient
 from valkey_operator.kube.objects import KubeObject, Query
@@ -39,7 +40,7 @@ class Seen:
 
     def on_child(self, change: Change[Any]) -> None:
         if change.new is not None:
-            self.children.setdefault(change.new.metadata.annotations.get("valkey.io/cr", ""), time.monotonic())
+            self.children.setdefault(change.new.metadata.annotations[CR_ANNOTATION], time.monotonic())
 
     def milliseconds(self, start: str) -> list[float]:
         return sorted((self.children[name] - at) * 1000 for name, at in self.valkeys.items() if name.startswith(start))

@@ -1,7 +1,6 @@
 """What twenty Valkeys cost when nothing happens: requests to the API server, memory of operator and agents."""
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from tests.e2e.valkeys import valkey
 OPERATOR = "valkey-operator-system"
 SELECTOR = "app.kubernetes.io/name=valkey-operator"
 VALKEYS = 20
-METRIC = "valkey_operator_api_requests_total"
+REQUESTS = "valkey_operator_api_requests_total"
+TERM = "valkey_operator_leader_term"
 MIB = 2**20
 
 
@@ -22,18 +22,16 @@ def operator_pods(cluster: Cluster) -> list[str]:
     return [pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
 
-def page(cluster: Cluster, pod: str) -> str:
-    return cluster.kubectl("get", "--raw", f"/api/v1/namespaces/{OPERATOR}/pods/{pod}:8081/proxy/metrics")
+def samples(cluster: Cluster, pod: str) -> dict[str, float]:
+    page = cluster.kubectl("get", "--raw", f"/api/v1/namespaces/{OPERATOR}/pods/{pod}:8081/proxy/metrics")
+    parts = (line.rpartition(" ") for line in page.splitlines() if line.startswith((REQUESTS, TERM)))
+    return {name: float(value) for name, _, value in parts}
 
 
-def requests(cluster: Cluster, pod: str) -> dict[str, float]:
-    lines = (line for line in page(cluster, pod).splitlines() if line.startswith(METRIC))
-    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
-
-
-def leads(cluster: Cluster, pod: str) -> bool:
-    line = next(line for line in page(cluster, pod).splitlines() if line.startswith("valkey_operator_leader_term "))
-    return float(line.rpartition(" ")[2]) > 0
+def sent_between(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Requests by method, resource and code; those that were not sent are left out."""
+    counts = {key: value - before.get(key, 0) for key, value in after.items() if key.startswith(REQUESTS)}
+    return {key.removeprefix(REQUESTS): count for key, count in counts.items() if count}
 
 
 def processes(testbed: str, program: str) -> list[int]:
@@ -67,24 +65,19 @@ def cgroup_without_cache(pid: int) -> float:
     return (int(usage.read_text()) - int(stat["total_cache" if legacy else "file"])) / MIB
 
 
-def rest(cluster: Cluster, testbed: str, seconds: float) -> dict[str, Any]:
+def rest(cluster: Cluster, seconds: float) -> dict[str, Any]:
+    assert cluster.testbed is not None, "memory is read from this machine's processes; unset KUBECONFIG"
+    testbed = cluster.testbed.name
     with cluster.namespace("bench") as namespace:
         cluster.apply(*(valkey(f"rest{index}") for index in range(VALKEYS)), namespace=namespace)
         wait = ("wait", "valkey", "--all", "--for=jsonpath={.status.state}=Ready", f"--namespace={namespace}")
         cluster.kubectl(*wait, "--timeout=300s", timeout_s=310)
         time.sleep(60)  # the last events are sent, the last status is written
         pods = operator_pods(cluster)
-        before = {pod: requests(cluster, pod) for pod in pods}
+        before = {pod: samples(cluster, pod) for pod in pods}
         time.sleep(seconds)
-        after = {pod: requests(cluster, pod) for pod in pods}
-        sent = {
-            ("leader" if leads(cluster, pod) else "standby"): {
-                key.removeprefix(METRIC): after[pod][key] - before[pod].get(key, 0)
-                for key in after[pod]
-                if after[pod][key] != before[pod].get(key, 0)
-            }
-            for pod in pods
-        }
+        after = {pod: samples(cluster, pod) for pod in pods}
+        sent = {"leader" if after[pod][TERM] else "standby": sent_between(before[pod], after[pod]) for pod in pods}
         operators = sorted(cgroup_without_cache(pid) for pid in processes(testbed, "operator"))
         agents = [memory(pid) for pid in processes(testbed, "agent")]
         return {
@@ -101,7 +94,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="of rest (default: %(default)s)")
     args = parser.parse_args()
     cluster = cluster_under_test()
-    figures = rest(cluster, os.environ.get("TESTBED_NAME", "valkey"), args.seconds)
+    figures = rest(cluster, args.seconds)
     print(f"{figures}\nkept in {append('valkey_rest', figures)}")
 
 
