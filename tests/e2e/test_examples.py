@@ -47,6 +47,7 @@ def test_no_manifest_makes_the_api_server_warn(examples: Shop) -> None:
 
 def test_the_config_map_is_below_config_and_above_what_is_built_in(examples: Shop) -> None:
     examples.wait_for_state("Ready", "config", deadline_s=READY_WITHIN_S)
+    examples.wait_for_service("config", login(examples, "config"))
 
     def value(directive: str) -> str:
         return examples.call("config", "CONFIG", "GET", directive, password=login(examples, "config")).splitlines()[-1]

@@ -15,6 +15,7 @@ def cart(cluster: Cluster) -> Iterator[Shop]:
         shop = open_shop(cluster, namespace)
         shop.apply(valkey())
         shop.wait_for_state("Ready")
+        shop.wait_for_service()
         yield shop
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.cluster import Cluster, Manifest
-from tests.e2e.valkeys import CLIENT, READY_WITHIN_S, Shop, Tested, open_shop, valkey
+from tests.e2e.valkeys import READY_WITHIN_S, Shop, Tested, open_shop, valkey
 
 NO_IMAGE = "valkey/valkey:no-such-tag"
 
@@ -21,6 +21,7 @@ def cart(cluster: Cluster) -> Iterator[Shop]:
         del unsized["spec"]["persistence"]
         shop.apply(defaults(persistence={"size": "256Mi"}), unsized)
         shop.wait_for_state("Ready")
+        shop.wait_for_service()
         yield shop
 
 
@@ -37,12 +38,6 @@ def wait_for_word(shop: Shop, *said: str, name: str = "cart", type_: str = "Read
         return shop.status(name) if found["status"] == "False" and all(w in found["message"] for w in said) else None
 
     return shop.cluster.wait_for(f"{type_} of {name} to tell of {said}", told, shop.namespace, deadline_s=90)
-
-
-def wait_for_pong(shop: Shop, password: str) -> None:
-    """A Service leads to a pod a moment after that is Ready."""
-    ask = ("valkey-cli", "-h", "cart", "-a", password, "--no-auth-warning", "PING")
-    shop.cluster.wait_for_answer(shop.namespace, CLIENT, *ask, expected="PONG")
 
 
 HELD: list[tuple[str, Manifest, Manifest, list[str]]] = [
@@ -85,11 +80,13 @@ def test_it_is_held_while_the_server_runs_and_correcting_it_heals(
     cart: Shop, bad: Manifest, good: Manifest, said: list[str]
 ) -> None:
     before = cart.pod_of("cart-0")["metadata"]["uid"]
-    cart.patch("cart", bad)
-    status = wait_for_word(cart, *said, type_="SpecValid")
-    assert (status["state"], status["reason"], status["readyReplicas"]) == ("Degraded", "InvalidSpec", 1)
-    assert cart.call("cart", "SET", "key", "value") == "OK"
-    cart.patch("cart", good)
+    try:
+        cart.patch("cart", bad)
+        status = wait_for_word(cart, *said, type_="SpecValid")
+        assert (status["state"], status["reason"], status["readyReplicas"]) == ("Degraded", "InvalidSpec", 1)
+        assert cart.call("cart", "SET", "key", "value") == "OK"
+    finally:
+        cart.patch("cart", good)
     cart.wait_for_state("Ready")
     assert cart.pod_of("cart-0")["metadata"]["uid"] == before
 
@@ -133,11 +130,13 @@ BAD_DEFAULTS: list[tuple[str, Manifest, list[str]]] = [
 def test_defaults_that_cannot_be_followed_stop_nothing_that_runs(cart: Shop, bad: Manifest, said: list[str]) -> None:
     before = cart.pod_of("cart-0")["metadata"]["uid"]
     size = {"size": "256Mi", **bad.get("persistence", {})}
-    cart.apply(defaults(**(bad | {"persistence": size})))
-    status = wait_for_word(cart, *said, type_="SpecValid")
-    assert (status["state"], status["readyReplicas"]) == ("Degraded", 1)
-    assert cart.call("cart", "PING") == "PONG"
-    cart.apply(defaults(persistence={"size": "256Mi"}))
+    try:
+        cart.apply(defaults(**(bad | {"persistence": size})))
+        status = wait_for_word(cart, *said, type_="SpecValid")
+        assert (status["state"], status["readyReplicas"]) == ("Degraded", 1)
+        assert cart.call("cart", "PING") == "PONG"
+    finally:
+        cart.apply(defaults(persistence={"size": "256Mi"}))
     cart.cluster.wait_for(
         "it to be well again", lambda: True if cart.status()["state"] == "Ready" else None, cart.namespace
     )
@@ -159,7 +158,7 @@ def test_a_password_that_comes_later_is_waited_for(shop: Shop) -> None:
     wait_for_word(shop, 'spec.auth.secretRef.key is "pass"')
     shop.apply(secret | {"stringData": {"pass": "secret"}})
     shop.wait_for_state("Ready")
-    wait_for_pong(shop, "secret")
+    shop.wait_for_service(password="secret")
 
 
 def test_a_roll_to_an_image_that_does_not_exist_halts_at_its_first_pod(shop: Shop) -> None:
@@ -204,4 +203,4 @@ def test_a_pod_that_never_becomes_ready_does_not_block_its_own_replacement(
     wait_for_word(shop, *said)
     shop.patch("cart", {field: valkey()["spec"].get(field) for field in bad})
     shop.wait_for_state("Ready", deadline_s=READY_WITHIN_S)
-    wait_for_pong(shop, shop.password())
+    shop.wait_for_service()

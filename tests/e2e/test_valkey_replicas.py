@@ -28,6 +28,7 @@ def wait_for_other_primary(shop: Shop, former: str) -> None:
 
 def replica_answers(shop: Shop) -> set[str]:
     """What clients of the read Service are told about the server's role."""
+    shop.wait_for_service("cart-read")
     return {shop.call("cart-read", "ROLE").splitlines()[0] for _ in range(6)}
 
 

@@ -114,6 +114,12 @@ class Shop:
         login = ["-a", secret, "--no-auth-warning"] if secret else []
         return self.cluster.say_in(self.namespace, CLIENT, "valkey-cli", "-h", host, *login, *words)
 
+    def wait_for_service(self, host: str = "cart", password: str | None = None) -> None:
+        """Wait until a Service leads to a server: the rules for that come a moment after a pod is Ready."""
+        secret = self.password() if password is None else password
+        ask = ("valkey-cli", "-h", host, "-a", secret, "--no-auth-warning", "PING")
+        self.cluster.wait_for_answer(self.namespace, CLIENT, *ask, expected="PONG")
+
     def patch(self, name: str, spec: Manifest) -> None:
         self.cluster.kubectl(
             "patch",
