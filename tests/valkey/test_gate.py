@@ -192,6 +192,6 @@ def test_of_two_servers_at_one_gate_only_one_gets_the_answer(version: str, tmp_p
         for server in servers:
             made.wait_at_gate(server)
         made.open_as(WRITABLE, "secret")
-        wait_until("both are past the gate", lambda: made.log().count("Server initialized") == 2, made.log)
+        wait_until("both are past the gate", lambda: made.log().count("Running mode=") == 2, made.log)
     assert made.log().count(f"port={made.port}.") == 1, made.log()
     assert made.log().count("port=0.") == 1, made.log()
