@@ -1,6 +1,6 @@
 """The documents say what the code says: fields, reasons, metrics, directives, modules, targets of make, links.
 
-The tables of fields are written anew by `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_docs.py`.
+The tables of fields and of directives are written anew by `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_docs.py`.
 """
 
 import ast
@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 from prometheus_client import CollectorRegistry
 
+from tests.support import directive_table
 from tests.support.documents import DOCUMENTS, REPOSITORY, code_in, read, table_rows
 from tests.support.field_tables import MARKED, NOT_YET, all_fields, is_under, render_table
 from valkey_operator.api.status import ConditionType, State
@@ -53,6 +54,15 @@ def test_the_tables_of_fields_are_what_the_models_say() -> None:
         (REPOSITORY / GUIDE).write_text(wanted)
         return
     assert text == wanted, f"{GUIDE} is stale: run with UPDATE_GOLDEN=1 and review the diff"
+
+
+def test_the_table_of_directives_is_what_the_code_says() -> None:
+    text = read("docs/directives.md")
+    wanted = directive_table.MARKED.sub(lambda _: directive_table.render_directives(), text)
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        (REPOSITORY / "docs/directives.md").write_text(wanted)
+        return
+    assert text == wanted, "docs/directives.md is stale: run with UPDATE_GOLDEN=1 and review the diff"
 
 
 def test_every_field_stands_in_exactly_one_table() -> None:

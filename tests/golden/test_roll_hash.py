@@ -37,6 +37,8 @@ RESTARTS: list[tuple[str, dict[str, Any]]] = [
     ("no modules at all", {"modules": []}),
     ("a directive that needs a restart", {"config": {"databases": 32}}),
     ("a directive that old servers cannot change", {"config": {"io-threads": 8}}),
+    ("a directive of a module", {"config": {"search.workers": 4}}),
+    ("a directive that later servers only read in a file", {"config": {"dynamic-hz": True}}),
     ("where the password is", {"auth": {"secretRef": {"name": "another"}}}),
     ("an exporter no more", {"exporter": {"enabled": False}}),
     ("image of the exporter", {"exporter": {"image": "exporter:2"}}),
@@ -98,6 +100,7 @@ def test_every_field_of_a_spec_is_in_one_of_the_tables() -> None:
             {"resources": {"limits": {"memory": "1Gi", "cpu": "1"}}},
         ),
         ({"config": {"DATABASES": 32}}, {"config": {"databases": "32"}}),
+        ({"config": {"maxmemory": "1gb", "slave-priority": 7}}, {}),
         ({"azDistribution": {"replicaStrategy": "anti-affinity"}}, {}),
     ],
 )

@@ -18,6 +18,7 @@ from tests.support.ports import free_port
 
 NEWEST = VALKEY_VERSIONS[-1]
 START_DEADLINE_S = 20
+QUIET = {"save": "", "repl-diskless-sync-delay": "0"}
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,13 @@ class Server:
 
 
 @contextmanager
-def running(version: str = NEWEST, **config: str) -> Iterator[Server]:
-    """A server that answers; it is killed with the block. Underscores in a directive's name stand for dashes."""
+def running(version: str = NEWEST, *, bare: bool = False, **config: str) -> Iterator[Server]:
+    """A server that answers; it is killed with the block. Underscores in a directive's name stand for dashes.
+
+    A bare one has only what keeps it to itself, and its own idea of all else.
+    """
     with tempfile.TemporaryDirectory(prefix="valkey-") as name:
-        server = start(version, Path(name), config)
+        server = start(version, Path(name), config if bare else {**QUIET, **config})
         try:
             wait_until_it_answers(server)
             yield server
@@ -58,8 +62,8 @@ def running(version: str = NEWEST, **config: str) -> Iterator[Server]:
 def start(version: str, folder: Path, config: dict[str, str]) -> Server:
     program = launcher(rootfs(version, image_cache(), print))
     port = free_port()
-    fixed = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder), "save": "", "repl-diskless-sync-delay": "0"}
-    directives = {**fixed, **{key.replace("_", "-"): value for key, value in config.items()}}
+    own = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder)}
+    directives = {**own, **{key.replace("_", "-"): value for key, value in config.items()}}
     arguments = [word for key, value in directives.items() for word in (f"--{key}", value)]
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen([*program, *arguments], stdout=log, stderr=log, cwd=folder)

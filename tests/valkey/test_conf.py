@@ -63,8 +63,8 @@ def test_words_of_one_directive_may_come_in_one_pair_of_quotes_and_lists_repeat_
 def refuses(client: valkey.Valkey, key: str, value: str) -> bool:
     try:
         client.config_set(key, value)
-    except valkey.ResponseError as problem:
-        return "immutable" in str(problem) or "protected" in str(problem)
+    except valkey.ResponseError:
+        return True
     return False
 
 

@@ -1,17 +1,23 @@
 """Which directives a spec's `config` may set, and which of them a running server takes. Data and lookups only.
 
-The restart table is what real servers of each version answer to CONFIG SET; tests/valkey asks them again.
+The tables are what real servers of each version answer to CONFIG SET; tests/valkey asks them again.
 """
 
+import enum
 from collections.abc import Mapping
 
+from valkey_operator.valkey.config_names import NAMES_SINCE
 from valkey_operator.valkey.info import Version
+
+MIN_REPLICAS_TO_WRITE = "min-replicas-to-write"
+_NEVER = Version(1 << 31, 0, 0)
 
 _NO_FIELD = "nothing: the operator sets it, and there is no field for it"
 _AUTH = "auth.password"
 _REPLICATION = "replicas: the operator decides who follows whom"
 _ANNOUNCE = "nothing: a node announces the address of its own Service"
 _COMMANDS = "auth.acl.users[].permissions"
+_WRITES = "replication.minReplicasToWrite"
 
 OWNED: Mapping[str, str] = {
     "bind": "service, or a NetworkPolicy",
@@ -44,6 +50,10 @@ OWNED: Mapping[str, str] = {
     "replica-announce-*": _ANNOUNCE,
     "slave-announce-*": _ANNOUNCE,
     "enable-*-command": _COMMANDS,
+    MIN_REPLICAS_TO_WRITE: _WRITES,
+    "min-slaves-to-write": _WRITES,
+    "protected-mode": "auth, or a NetworkPolicy",
+    "proc-title-template": _NO_FIELD,
     "sentinel": "defaultConfig of the Sentinel, or sentinel.config of the Valkey",
 }
 """A directive, or a pattern with one `*`, that `config` may not hold, and what to use instead."""
@@ -52,8 +62,8 @@ _NEEDS_RESTART = """
     aclfile always-show-logo aof-rewrite-cpulist aof_rewrite_cpulist appenddirname appendfilename bgsave-cpulist
     bgsave_cpulist bio-cpulist bio_cpulist cluster-config-file cluster-databases cluster-enabled cluster-port daemonize
     databases dbfilename dir disable-thp enable-debug-command enable-module-command enable-protected-configs hash-seed
-    io-threads io-threads-do-reads logfile mptcp pidfile rdbchecksum rdma-completion-vector rdma-rx-size repl-mptcp
-    replicaof server-cpulist server_cpulist set-proc-title slaveof socket-mark-id supervised syslog-enabled
+    io-threads io-threads-do-reads logfile mptcp pidfile rdbchecksum rdma-bind rdma-completion-vector rdma-rx-size
+    repl-mptcp replicaof server-cpulist server_cpulist set-proc-title slaveof socket-mark-id supervised syslog-enabled
     syslog-facility syslog-ident tcp-backlog unixsocket unixsocketgroup unixsocketperm
 """
 NEEDS_RESTART = frozenset(_NEEDS_RESTART.split())
@@ -61,6 +71,40 @@ NEEDS_RESTART = frozenset(_NEEDS_RESTART.split())
 
 LIVE_SINCE: Mapping[str, Version] = {"io-threads": Version(9, 1, 0)}
 """Directives of `NEEDS_RESTART` that servers from this version on take while they run."""
+
+ONLY_IN_FILES: Mapping[str, Version] = {
+    "dynamic-hz": Version(8, 1, 0),
+    "events-per-io-thread": Version(9, 1, 0),
+    "sanitize-dump-payload": Version(9, 1, 0),
+}
+"""Directives that servers from this version on read in a file, without effect, and do not know while they run."""
+
+
+class Change(enum.StrEnum):
+    """How a change of a directive gets to a server."""
+
+    LIVE = "live"
+    RESTART = "restart"
+    OWNED = "owned"
+
+
+def how_it_changes(key: str) -> Change:
+    """How a user's change of a directive gets to servers of all versions; what is not known takes a restart."""
+    lowered = key.lower()
+    if replacement_for(lowered) is not None:
+        return Change.OWNED
+    return Change.LIVE if _is_taken_by_all(lowered) else Change.RESTART
+
+
+def is_live(key: str) -> bool:
+    """Whether running servers of all versions take a directive of a user's, or of a field that has one of its own."""
+    return how_it_changes(key) is Change.LIVE or key == MIN_REPLICAS_TO_WRITE
+
+
+def _is_taken_by_all(key: str) -> bool:
+    # The strictest server counts: which one runs is known only once it does.
+    known = any(key in names for names in NAMES_SINCE.values())
+    return known and not any(needs_restart(key, Version(*release, 0)) for release in NAMES_SINCE)
 
 
 def replacement_for(key: str) -> str | None:
@@ -82,4 +126,4 @@ def needs_restart(key: str, version: Version) -> bool:
     lowered = key.lower()
     if lowered in LIVE_SINCE:
         return version < LIVE_SINCE[lowered]
-    return lowered in NEEDS_RESTART
+    return lowered in NEEDS_RESTART or version >= ONLY_IN_FILES.get(lowered, _NEVER)

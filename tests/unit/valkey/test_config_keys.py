@@ -2,8 +2,17 @@
 
 import pytest
 
-from valkey_operator.valkey.config_keys import OWNED, needs_restart, replacement_for
-from valkey_operator.valkey.config_names import may_exist
+from valkey_operator.valkey.config_defaults import ALIASES, DEFAULTS, main_name
+from valkey_operator.valkey.config_keys import (
+    MIN_REPLICAS_TO_WRITE,
+    OWNED,
+    Change,
+    how_it_changes,
+    is_live,
+    needs_restart,
+    replacement_for,
+)
+from valkey_operator.valkey.config_names import NAMES_SINCE, may_exist
 from valkey_operator.valkey.info import Version
 
 
@@ -43,6 +52,39 @@ def test_whether_a_change_needs_a_restart_depends_on_the_version() -> None:
     assert not needs_restart("io-threads", Version(9, 1, 0))
     assert needs_restart("databases", Version(9, 1, 0))
     assert not needs_restart("maxmemory", Version(8, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("maxmemory", Change.LIVE),
+        ("SAVE", Change.LIVE),
+        ("databases", Change.RESTART),
+        ("io-threads", Change.RESTART),  # 8.0 cannot
+        ("dynamic-hz", Change.RESTART),  # 8.1 reads it in a file, and knows it nowhere else
+        ("search.workers", Change.RESTART),
+        ("no-such-directive", Change.RESTART),
+        ("port", Change.OWNED),
+        ("min-replicas-to-write", Change.OWNED),
+    ],
+)
+def test_a_change_is_live_where_every_version_takes_it_and_a_restart_where_that_is_not_known(
+    key: str, change: Change
+) -> None:
+    assert how_it_changes(key) is change
+
+
+def test_every_live_directive_has_a_built_in_value_to_go_back_to() -> None:
+    known = {main_name(name) for names in NAMES_SINCE.values() for name in names if is_live(name)}
+    assert known == set(DEFAULTS)
+    assert MIN_REPLICAS_TO_WRITE in DEFAULTS
+
+
+def test_an_alias_leads_to_a_name_that_every_version_with_the_alias_has() -> None:
+    for alias, name in ALIASES.items():
+        assert name not in ALIASES
+        since = min(release for release, names in NAMES_SINCE.items() if alias in names)
+        assert min(release for release, names in NAMES_SINCE.items() if name in names) <= since
 
 
 def test_a_name_is_known_from_its_version_on() -> None:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from valkey_operator.api.fields import ConfigValue
 from valkey_operator.core.effective import EffectivePersistence, EffectiveReplication, EffectiveWorkload
 from valkey_operator.valkey.conf import Directive, directives_of, render_value
+from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE
+from valkey_operator.valkey.live import by_name
 
 Directives = dict[str, list[str]]
-"""Each directive with its occurrences."""
+"""Each directive, under its one name, with its occurrences."""
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 
@@ -26,20 +28,13 @@ def directives_for(spec: EffectiveWorkload, maps: ConfigMaps) -> Directives:
     ]
     merged: Directives = {}
     for layer in layers:
-        merged |= _occurrences(layer)
+        merged |= by_name(directives_of(layer))
     return merged
 
 
 def listed(directives: Mapping[str, list[str]]) -> list[Directive]:
     """As lines of a configuration file."""
     return [Directive(name, (value,)) for name, values in directives.items() for value in values]
-
-
-def _occurrences(layer: Mapping[str, ConfigValue]) -> Directives:
-    found: Directives = {}
-    for directive in directives_of({name.lower(): value for name, value in layer.items()}):
-        found.setdefault(directive.name, []).append(directive.arguments[0])
-    return found
 
 
 def _persistence(persistence: EffectivePersistence) -> dict[str, ConfigValue]:
@@ -61,6 +56,7 @@ def _replication(replication: EffectiveReplication) -> dict[str, ConfigValue]:
         "repl-diskless-sync": replication.diskless_sync,
         # A replica that waits for others to come is a replica that is not there.
         "repl-diskless-sync-delay": 0,
+        MIN_REPLICAS_TO_WRITE: replication.min_replicas_to_write,
         "min-replicas-max-lag": replication.min_replicas_max_lag,
         **({} if backlog is None else {"repl-backlog-size": render_value(backlog)}),
     }

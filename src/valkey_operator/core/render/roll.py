@@ -11,11 +11,8 @@ from collections.abc import Mapping
 import msgspec
 
 from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
-from valkey_operator.valkey.config_keys import needs_restart
-from valkey_operator.valkey.info import Version
+from valkey_operator.valkey.config_keys import is_live
 
-# The strictest servers count: a directive that any supported version can only take at its start is in the hash.
-_OLDEST = Version(8, 0, 0)
 _FIELDS = (
     "image",
     "imagePullSecrets",
@@ -46,7 +43,7 @@ def roll_hash(spec: EffectiveWorkload, zones: EffectiveShardZones, directives: M
         "zones": [zones.node_label, zones.replica_strategy, zones.primary_zone, zones.replica_zones],
         "exporter": [exporter.image, exporter.resources, exporter.port] if exporter.enabled else None,
         "auth": msgspec.to_builtins(spec.auth),
-        "directives": {name: values for name, values in directives.items() if needs_restart(name, _OLDEST)},
+        "directives": {name: values for name, values in directives.items() if not is_live(name)},
     }
     text = msgspec.json.encode(covered, order="deterministic")
     return hashlib.blake2b(text, digest_size=8).hexdigest()

@@ -25,6 +25,7 @@ def test_modelled_fields_become_directives() -> None:
         "auto-aof-rewrite-min-size": ["64mb"],
         "repl-diskless-sync": ["yes"],
         "repl-diskless-sync-delay": ["0"],
+        "min-replicas-to-write": ["0"],
         "min-replicas-max-lag": ["10"],
     }
 
@@ -65,6 +66,12 @@ class TestPrecedence:
         found = directives(configFrom=[{"name": "one"}], config={"HZ": 40, "AppendFsync": "always"})
         assert (found["hz"], found["appendfsync"]) == (["40"], ["always"])
         assert not any(name != name.lower() for name in found)
+
+    def test_another_name_of_a_directive_is_the_same_directive(self) -> None:
+        maps = {"one": {"replica-priority": "1"}}
+        found = directives_for(effective(configFrom=[{"name": "one"}], config={"Slave-Priority": 2}), maps)
+        assert found["replica-priority"] == ["2"]
+        assert "slave-priority" not in found
 
     def test_a_map_that_is_not_there_says_nothing(self) -> None:
         assert directives(configFrom=[{"name": "missing"}]) == directives()
