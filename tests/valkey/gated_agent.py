@@ -22,10 +22,16 @@ ORDER = pb.Order(term=1, epoch=1, pod_uid=POD_UID)
 class Agent:
     """The service of one pod, and shorthand for its orders."""
 
-    def __init__(self, made: Pod, password_file: Path | None = None) -> None:
+    def __init__(self, made: Pod, password_file: Path | None = None, settings_file: Path | None = None) -> None:
         data = made.folder / "data"
         self.node = Node(
-            Places(gate=made.gate_folder, data=data, port=made.port, password_file=password_file),
+            Places(
+                gate=made.gate_folder,
+                data=data,
+                port=made.port,
+                password_file=password_file,
+                settings_file=settings_file,
+            ),
             made.gate,
             ProcessTable(made.boot_conf, partial(listens_at, made.gate.socket)),
             connection=ServerConnection(made.gate.socket, made.gate.password),

@@ -3,7 +3,7 @@
 Owns: which field says what. Refuses to know: over which wire.
 """
 
-from valkey_operator.agent.report import Facts, Report
+from valkey_operator.agent.report import Facts, Report, digest_of_settings
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.whole import is_whole
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -25,6 +25,7 @@ def report_message(report: Report) -> pb.NodeReport:
         promised_epoch=facts.promise.epoch,
         leaving=facts.leaving,
         whole=is_whole(facts),
+        settings_digest=digest_of_settings(facts),
     )
     if facts.server is not None:
         message.MergeFrom(_server_part(facts.server))

@@ -12,6 +12,13 @@ import msgspec
 import structlog
 
 from valkey_operator.agent.gate import Gate, write_private
+from valkey_operator.agent.live_settings import (
+    Configured,
+    StartSettings,
+    configured_by_start,
+    settings_at_start,
+    with_own_fence,
+)
 from valkey_operator.agent.modules import modules_in_image
 from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
 from valkey_operator.agent.probes import check_ready
@@ -60,7 +67,10 @@ class Node:
         self._promise_file = places.gate / "promise.json"
         self._leaving_file = places.gate / "leaving"
         self._whole_file = places.gate / "whole.json"
-        known = Facts(promise=self._read_promise(), whole=self._read_whole())
+        self._configured_file = places.gate / "configured.json"
+        # What the server reads: a copy, for the file itself may change at any moment.
+        self._settings_copy = places.gate / "settings.conf"
+        known = Facts(promise=self._read_promise(), whole=self._read_whole(), configured=self._read_configured())
         self.report = msgspec.structs.replace(first, facts=known)
         self._changed = asyncio.Condition()
         self._changed_at = 0.0
@@ -124,15 +134,27 @@ class Node:
 
     def let_in(self, start: Start) -> None:
         """Answer at the gate; raises what Gate.open_as raises."""
+        self._look_at_process()
+        settings = self._take_settings()
         self._gate.open_as(
-            start,
+            with_own_fence(start, settings),
             default_password=self.read_password(),
             port=self._places.port,
-            settings_file=self._places.settings_file,
+            settings_file=self._settings_copy,
             modules=self._modules(),
         )
         self._update(process=after_let_in(self.report.facts.process))
         log.info("let the server in", kind=start.kind)
+
+    def _take_settings(self) -> StartSettings:
+        """What the server at the gate will read, noted as what it has."""
+        file, disk, process = self._places.settings_file, self._data.look(), self.report.facts.process.process
+        text = "" if file is None else file.read_text()
+        settings = settings_at_start(text, has_snapshot=disk.rdb, has_aof=disk.aof)
+        write_private(self._settings_copy, settings.text)
+        if process is not None:
+            self.keep_configured(configured_by_start(process, settings))
+        return settings
 
     def _modules(self) -> Sequence[ModuleToLoad]:
         process, given = self.report.facts.process.process, self._places.modules
@@ -152,6 +174,17 @@ class Node:
         if promise != self.report.facts.promise:
             write_private(self._promise_file, render_promise(promise))
             self._update(promise=promise)
+
+    def configured_of(self, process: ProcessId) -> Configured:
+        """What is known of the live settings of this process."""
+        known = self.report.facts.configured
+        return known if known is not None and known.process == process else Configured(process=process)
+
+    def keep_configured(self, configured: Configured) -> None:
+        """Remember the live settings, on file first: a later agent cannot find them out."""
+        if configured != self.report.facts.configured:
+            write_private(self._configured_file, msgspec.json.encode(configured).decode())
+            self._update(configured=configured)
 
     async def wait_for(self, holds: Callable[[Report], bool], *, within_s: float | None = None) -> bool:
         """Wait until the report is such; whether it is."""
@@ -205,6 +238,11 @@ class Node:
     def _read_whole(self) -> ProcessId | None:
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
             return msgspec.json.decode(self._whole_file.read_bytes(), type=ProcessId | None)
+        return None
+
+    def _read_configured(self) -> Configured | None:
+        with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+            return msgspec.json.decode(self._configured_file.read_bytes(), type=Configured)
         return None
 
     def _read_promise(self) -> Promise:

@@ -8,6 +8,7 @@ change of anything else makes a new number, so that a busy server does not send 
 
 import msgspec
 
+from valkey_operator.agent.live_settings import NOT_KNOWN, Configured
 from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
@@ -39,6 +40,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     leaving: bool = False
     whole: ProcessId | None = None
     """The process whose data set in memory was complete at least once since it started."""
+    configured: Configured | None = None
+    """The live settings of the process that was let in last."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +79,14 @@ def _without_age(view: ServerView | None) -> ServerView | None:
 def is_running(facts: Facts) -> bool:
     """Whether there is a server to speak with."""
     return facts.process.state is ProcessState.RUNNING
+
+
+def digest_of_settings(facts: Facts) -> str | None:
+    """The digest of the running server's live settings; None: none runs."""
+    known = facts.configured
+    if not is_running(facts):
+        return None
+    return known.digest if known is not None and known.process == facts.process.process else NOT_KNOWN
 
 
 def may_have_to_hand_over(facts: Facts) -> bool:

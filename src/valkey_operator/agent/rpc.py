@@ -13,7 +13,9 @@ import grpc
 import structlog
 from google.protobuf import message_factory
 
+from valkey_operator.agent.configure import bring_settings
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
+from valkey_operator.agent.live_settings import NoDefaultError
 from valkey_operator.agent.messages import report_message
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.orders import (
@@ -26,6 +28,7 @@ from valkey_operator.agent.orders import (
 )
 from valkey_operator.agent.report import is_running
 from valkey_operator.agent.server import ServerError
+from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT
 from valkey_operator.valkey.states import Health, ProcessState
@@ -115,12 +118,10 @@ class AgentService:
         await self._command("CONFIG", "SET", "min-replicas-to-write", request.min_replicas_to_write)
 
     async def _configure(self, request: pb.ConfigureRequest) -> Settings:
-        if not request.settings:
-            return {}
-        pairs = [word for pair in sorted(request.settings.items()) for word in pair]
-        await self._command("CONFIG", "SET", *pairs)
-        reply = await self._command("CONFIG", "GET", *sorted(request.settings))
-        return dict(zip(reply[::2], reply[1::2], strict=True))
+        try:
+            return await bring_settings(self._node, self._running(), request.settings)
+        except NoDefaultError as problem:
+            raise Refusal(pb.OUTCOME_BAD_ORDER, str(problem)) from None
 
     async def _pause(self, request: pb.PauseRequest) -> None:
         await self._command("CLIENT", "PAUSE", request.milliseconds, "WRITE")
@@ -129,14 +130,20 @@ class AgentService:
         await self._command("CLIENT", "UNPAUSE")
 
     async def _command(self, *words: str | int) -> Any:  # noqa: ANN401 - any reply
-        if not is_running(self._node.report.facts):
-            raise Refusal(pb.OUTCOME_NOT_RUNNING, f"the server is {self._node.report.facts.process.state}")
+        self._running()
         return await self._node.connection.call(*words)
+
+    def _running(self) -> ProcessId:
+        """The process of the server that runs."""
+        found = self._node.report.facts.process
+        if found.process is None or not is_running(self._node.report.facts):
+            raise Refusal(pb.OUTCOME_NOT_RUNNING, f"the server is {found.state}")
+        return found.process
 
 
 def _outcome_of(error: ServerError) -> pb.Outcome:
-    unanswered = error.health in {Health.HUNG, Health.UNREACHABLE}
-    return pb.OUTCOME_NO_ANSWER if unanswered else pb.OUTCOME_SERVER_REFUSED
+    # One that loads or is busy refuses everything alike: that says nothing about the command.
+    return pb.OUTCOME_SERVER_REFUSED if error.health is Health.REFUSES else pb.OUTCOME_NO_ANSWER
 
 
 def make_grpc_server(service: AgentService, *, files: TlsFiles, operator: Identity, address: str) -> grpc.aio.Server:

@@ -55,3 +55,5 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     promised_term: int = 0
     promised_epoch: int = 0
     leaving: bool = False
+    settings_digest: str | None = None
+    """Of the live settings that the running server has; None: none runs, or its agent does not tell."""

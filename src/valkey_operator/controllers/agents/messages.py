@@ -72,6 +72,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         promised_epoch=report.promised_epoch,
         leaving=report.leaving,
         whole=report.whole,
+        settings_digest=_given(report, "settings_digest"),
     )
 
 
