@@ -166,6 +166,7 @@ def test_no_setting_lifts_a_fence(version: str, tmp_path: Path) -> None:
         done = await agent.configure({"min-replicas-to-write": "0", "hz": "11"})
         assert done.outcome == pb.OUTCOME_OBEYED
         assert done.report.fenced
+        assert dict(done.settings) == {"hz": "11"}
         with ground.pod.agent_client() as client:
             assert client.config_get("min-replicas-to-write", "hz") == {
                 "min-replicas-to-write": str(FENCED),

@@ -28,7 +28,7 @@ _APPEND_ONLY = "appendonly"
 async def bring_settings(node: Node, process: ProcessId, wanted: Mapping[str, str]) -> dict[str, str]:
     """Let the server have these and no other live settings; what it says of them. Raises ServerError, NoDefaultError.
 
-    It takes all of them, or none.
+    It takes all of them, or none. Of the one that a fence has set nothing is said.
     """
     before = node.configured_of(process)
     changes = changes_for(before, wanted)
@@ -41,7 +41,7 @@ async def bring_settings(node: Node, process: ProcessId, wanted: Mapping[str, st
     node.keep_configured(configured_by_order(before, wanted))
     if has[_APPEND_ONLY] == "yes" and changes.get(_APPEND_ONLY) == "no" and wanted.get("save"):
         await _save(node)
-    return await _read(node, *sorted(wanted))
+    return await _read(node, *sorted(wanted.keys() & changes.keys()))
 
 
 async def _set(node: Node, before: Configured, changes: Mapping[str, str]) -> None:

@@ -127,13 +127,14 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         ground.roles,
         ground.role_bindings,
     )
+    unbindable: Iterable[Any] = (ground.stateful_sets, ground.deployments, ground.config_maps)
     return ControllerSpec(
         name="valkey",
         sources=[
             Source(ground.valkeys),
             *(Source(store, kept_for("Valkey", OWNER_LABEL)) for store in owned),
             *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
-            *(Source[Any](store, unbound_or_bound) for store in (ground.stateful_sets, ground.deployments)),
+            *(Source[Any](store, unbound_or_bound) for store in unbindable),
             Source(ground.nodes, shard_of_node),
             Source(ground.shards),
             Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),

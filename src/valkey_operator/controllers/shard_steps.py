@@ -13,6 +13,7 @@ import structlog
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import AgentsInTerm
 from valkey_operator.controllers.kinds import PODS, PodObject, ShardObject
+from valkey_operator.controllers.live_settings import LiveSettings
 from valkey_operator.controllers.valkey_facts import ShardView
 from valkey_operator.core.names import ROLE_LABEL
 from valkey_operator.core.shard.roles import role_labels
@@ -38,6 +39,7 @@ class ShardSteps:
         self._client = client
         self._shards = shards
         self._agents = agents
+        self.settings = LiveSettings(agents)
 
     async def ask(self, view: ShardView) -> bool:
         """Ask the agents of which nothing was heard in this term; whether there were any."""

@@ -15,18 +15,20 @@ from valkey_operator.api.valkey import ValkeyStatus
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.keeper import NameConflictError, all_done
 from valkey_operator.controllers.kinds import SECRETS, SERVICE_ACCOUNTS, NodeObject, ShardObject, ValkeyObject
+from valkey_operator.controllers.live_settings import WantedSettings
 from valkey_operator.controllers.references import References
 from valkey_operator.controllers.shard_steps import ShardSteps
-from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, owner_of
+from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, directives_of, owner_of
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
 from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import UNBIND_ANNOTATION, node_index, node_name, shard_labels
-from valkey_operator.core.render.directives import directives_for
+from valkey_operator.core.render.directives import ConfigMaps, directives_for, origin_of
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
 from valkey_operator.core.render.roll import roll_hash
 from valkey_operator.core.shard.members import needed_indices, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
+from valkey_operator.core.shard.settings import is_proven
 from valkey_operator.core.shard.steps import Reason
 from valkey_operator.core.status.valkey import Findings, valkey_status
 from valkey_operator.core.validation import Problem, check_change, check_supported, check_valkey, warnings_of
@@ -34,6 +36,7 @@ from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.events import About, Event, EventRecorder
 from valkey_operator.kube.objects import Key
 from valkey_operator.runtime.outcome import DONE, Result, TransientError
+from valkey_operator.valkey.live import live_settings
 
 MOST_ROUNDS = 1000
 RECHECK_S = 5.0
@@ -48,9 +51,18 @@ class Case:
     valkey: ValkeyObject
     spec: EffectiveValkey
     source: NodeSource
-    problems: Sequence[Problem]
+    maps: ConfigMaps
+    wrong: Sequence[Problem]
+    """What can be seen in the spec itself."""
+    refused: list[Problem] = field(default_factory=list)
+    """Found on the way: what a running server does not take."""
     conflicts: list[str] = field(default_factory=list)
     """Found on the way: what is needed and belongs to somebody else."""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Why the spec cannot be carried out."""
+        return [*self.wrong, *self.refused]
 
     @property
     def key(self) -> Key:
@@ -107,7 +119,7 @@ class ValkeyController:
         if retry is not None:
             raise retry
         # What is missing is watched; an object of others that has a name of ours is in no cache.
-        held = case.conflicts or refused
+        held = case.conflicts or case.refused or refused
         return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if held else DONE
 
     async def _attempt(self, case: Case, part: Callable[[Case], Awaitable[str | None]]) -> End:
@@ -145,7 +157,7 @@ class ValkeyController:
             roll_hash=roll_hash(spec, spec.az_distribution, directives),
             site=self._site,
         )
-        return Case(valkey=valkey, spec=spec, source=source, problems=problems)
+        return Case(valkey=valkey, spec=spec, source=source, maps=maps, wrong=problems)
 
     async def _settle_shard(self, case: Case) -> str | None:
         """Servers first: who is primary, who follows, and the labels by which clients find them."""
@@ -154,8 +166,24 @@ class ValkeyController:
         view, waits_for = await self._settle(case)
         await self._steps.label_pods(view)
         if not case.problems:
+            await self._bring_settings(case, view)
+        if not case.problems:
             await self._change_nodes(case, view)
         return waits_for
+
+    async def _bring_settings(self, case: Case, view: ShardView) -> None:
+        """What running servers take, before it is written down: no pod is to be started with what one refuses."""
+        nodes = self._facts.nodes(case.valkey)
+        wanted = WantedSettings(
+            settings=live_settings(case.source.directives),
+            written=live_settings(directives_of(nodes[min(nodes)])) if nodes else {},
+            origin_of=lambda name: origin_of(name, case.spec, case.maps),
+        )
+        case.refused.extend(
+            await self._steps.settings.bring(
+                wanted, view, lambda *words: self._events.record(Event(_about(case.valkey), *words))
+            )
+        )
 
     async def _make_objects(self, case: Case) -> str | None:
         """Everything that shall exist; a spec that cannot be carried out leaves all as it is."""
@@ -175,8 +203,9 @@ class ValkeyController:
         needed = needed_indices(
             case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
         )
-        turn = next_turn(self._view(case, record).facts)
-        taken = await all_done(*(self._ensure_node(case, index, turn) for index in sorted(needed)))
+        facts = self._view(case, record).facts
+        turn, proven = next_turn(facts), is_proven(facts)
+        taken = await all_done(*(self._ensure_node(case, index, turn, is_proven=proven) for index in sorted(needed)))
         case.conflicts.extend(str(conflict) for conflict in taken)
         return None
 
@@ -190,10 +219,11 @@ class ValkeyController:
             case.conflicts.append(str(conflict))
             return None
 
-    async def _ensure_node(self, case: Case, index: int, turn: str | None) -> None:
+    async def _ensure_node(self, case: Case, index: int, turn: str | None, *, is_proven: bool) -> None:
         is_its_turn = turn is not None and node_index(case.key.name, turn) == index
         before = self._facts.made_before(case.valkey, index)
-        await self._objects.nodes.ensure(valkey_node(case.source, index, is_its_turn=is_its_turn, before=before))
+        node = valkey_node(case.source, index, is_its_turn=is_its_turn, before=before, is_proven=is_proven)
+        await self._objects.nodes.ensure(node)
 
     async def _settle(self, case: Case) -> tuple[ShardView, str | None]:
         """Plan and act until there is nothing left to do at this moment."""
@@ -240,9 +270,7 @@ class ValkeyController:
         existing = self._facts.nodes(case.valkey)
         # A spec that cannot be carried out leaves everything as it is.
         replicas = max(existing, default=-1) + 1 if case.problems else case.spec.replicas
-        return self._facts.shard(
-            case.valkey, case.spec, record.spec, replicas=replicas, roll_hash=case.source.roll_hash
-        )
+        return self._facts.shard(case.valkey, case.source, record.spec, replicas=replicas)
 
     async def _report(self, case: Case, view: ShardView | None, end: End) -> None:
         before = case.valkey.status

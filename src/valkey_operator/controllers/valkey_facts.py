@@ -17,13 +17,14 @@ from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import node_pod
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index
+from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index, settings_name
 from valkey_operator.core.pods import PodFacts
-from valkey_operator.core.render.node import MadeBefore
+from valkey_operator.core.render.node import MadeBefore, NodeSource
 from valkey_operator.core.render.pod import SERVER_PORT
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
+from valkey_operator.valkey.live import live_settings, settings_digest
 
 
 class ShardView(msgspec.Struct, frozen=True):
@@ -83,7 +84,8 @@ class ValkeyGround:
         node = self.nodes(valkey).get(index)
         if node is None or node.spec.pod_template is None:
             return None
-        return MadeBefore(node.spec.pod_template, node.metadata.annotations.get(TEMPLATE_ANNOTATION))
+        digest = node.metadata.annotations.get(TEMPLATE_ANNOTATION)
+        return MadeBefore(node.spec.pod_template, digest, directives_of(node))
 
     def pods(self, valkey: ValkeyObject) -> list[str]:
         """All pods that exist, those of nodes that are gone too."""
@@ -100,21 +102,20 @@ class ValkeyGround:
                 found[index] = claim.key
         return found
 
-    def shard(
-        self, valkey: ValkeyObject, spec: EffectiveValkey, record: ValkeyShardSpec, *, replicas: int, roll_hash: str
-    ) -> ShardView:
+    def shard(self, valkey: ValkeyObject, source: NodeSource, record: ValkeyShardSpec, *, replicas: int) -> ShardView:
         """The shard at this moment."""
         nodes = self.nodes(valkey)
         pods = {node.key.name: pod for node in nodes.values() if (pod := node_pod(self._ground, node.key)) is not None}
         members = tuple(
-            self._member(node, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=roll_hash)
+            self._member(node, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=source.roll_hash)
             for index, node in nodes.items()
         )
         facts = ShardFacts(
             record=record,
             members=members,
             replicas=replicas,
-            min_replicas_to_write=spec.replication.min_replicas_to_write,
+            min_replicas_to_write=source.spec.replication.min_replicas_to_write,
+            settings_digest=settings_digest(live_settings(source.directives)),
             now=utc_now(),
         )
         return ShardView(valkey.key.namespace, facts, pods)
@@ -136,13 +137,23 @@ class ValkeyGround:
             pod_leaving=pod is not None and pod.leaving,
             server_started=pod is not None and pod.server_started,
             stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),
+            own_settings=is_unbound(found) or self._has_own_settings(node),
             view=received.view if received else None,
         )
+
+    def _has_own_settings(self, node: Key) -> bool:
+        settings = self._ground.config_maps.get(Key(node.namespace, settings_name(node.name)))
+        return settings is not None and is_unbound(settings)
 
     def _is_frozen(self, node: NodeObject) -> bool:
         """Whether its pod is not ours to replace: a user has unbound it, or the workload behind it."""
         workload = self._ground.stateful_sets.get(node.key) or self._ground.deployments.get(node.key)
         return is_unbound(node) or (workload is not None and is_unbound(workload))
+
+
+def directives_of(node: NodeObject) -> dict[str, list[str]]:
+    """What the server of a node reads at its next start."""
+    return (node.spec.valkey_config.directives if node.spec.valkey_config else None) or {}
 
 
 def owner_of(valkey: ValkeyObject) -> Owner:

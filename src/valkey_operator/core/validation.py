@@ -140,9 +140,9 @@ def check_config(config: Mapping[str, ConfigValue], place: str, version: Version
             # Without the value: it may be a password.
             yield Problem(field, "owned by the operator", f"remove it, and use {instead}")
         elif not may_exist(key, version):
-            yield Problem(field, _shown(value), "Valkey has no such directive; correct its name, or remove it")
+            yield Problem(field, shown(value), "Valkey has no such directive; correct its name, or remove it")
         elif any(mark in str(each) for each in _occurrences(value) for mark in _UNFIT):
-            yield Problem(field, _shown(value), "it holds a line break or NUL; use a list to repeat a directive")
+            yield Problem(field, shown(value), "it holds a line break or NUL; use a list to repeat a directive")
 
 
 def _check_workload(spec: EffectiveWorkload, version: Version | None, maps: ConfigMaps) -> Iterator[Problem]:
@@ -204,5 +204,6 @@ def _occurrences(value: ConfigValue) -> Iterable[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _shown(value: ConfigValue) -> str:
+def shown(value: ConfigValue) -> str:
+    """A value as a person reads it."""
     return repr(value) if isinstance(value, str | list) else str(value).lower()

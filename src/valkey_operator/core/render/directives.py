@@ -1,15 +1,17 @@
 """The directives of a server's valkey.conf: the operator's defaults < modelled fields < `configFrom` < `config`.
 
-Owns: which directive each modelled field becomes, and the order of precedence.
+Owns: which directive each modelled field becomes, the order of precedence, and where a directive comes from.
 Refuses to know: how a directive is quoted (valkey/conf.py), and what is decided anew at each start (valkey/boot.py).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from valkey_operator.api.fields import ConfigValue
 from valkey_operator.core.effective import EffectivePersistence, EffectiveReplication, EffectiveWorkload
 from valkey_operator.valkey.conf import Directive, directives_of, render_value
-from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE
+from valkey_operator.valkey.config_defaults import main_name
+from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE, is_live
 from valkey_operator.valkey.live import by_name
 
 Directives = dict[str, list[str]]
@@ -17,24 +19,62 @@ Directives = dict[str, list[str]]
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 
+_FIELDS = {
+    "save": "persistence.rdb.savePolicy",
+    "rdbcompression": "persistence.rdb.compression",
+    "appendonly": "persistence.aof.enabled",
+    "appendfsync": "persistence.aof.fsync",
+    "auto-aof-rewrite-percentage": "persistence.aof.rewritePercentage",
+    "auto-aof-rewrite-min-size": "persistence.aof.rewriteMinSize",
+    "repl-diskless-sync": "replication.disklessSync",
+    MIN_REPLICAS_TO_WRITE: "replication.minReplicasToWrite",
+    "min-replicas-max-lag": "replication.minReplicasMaxLag",
+    "repl-backlog-size": "replication.backlogSize",
+}
+
+
+class Origin(NamedTuple):
+    """Where a directive was given, and its value there; None: nowhere."""
+
+    field: str
+    value: ConfigValue | None
+
 
 def directives_for(spec: EffectiveWorkload, maps: ConfigMaps) -> Directives:
     """Everything a user decided, complete; `maps` are the ConfigMaps that `configFrom` names."""
-    layers: list[Mapping[str, ConfigValue]] = [
-        _persistence(spec.persistence),
-        _replication(spec.replication),
-        *(dict(maps.get(reference.name, {})) for reference in spec.config_from or []),
-        spec.config or {},
-    ]
     merged: Directives = {}
-    for layer in layers:
+    for _, layer in _layers(spec, maps):
         merged |= by_name(directives_of(layer))
     return merged
+
+
+def origin_of(name: str, spec: EffectiveWorkload, maps: ConfigMaps) -> Origin:
+    """The strongest place that says something about a directive."""
+    for place, layer in reversed(list(_layers(spec, maps))):
+        for key, value in layer.items():
+            if main_name(key) == main_name(name):
+                return Origin(f"{place}.{key}" if place else f"spec.{_FIELDS.get(key, f'config.{key}')}", value)
+    return Origin(f"spec.config.{name}", None)
+
+
+def with_live_of(former: Mapping[str, list[str]], wanted: Mapping[str, list[str]]) -> Directives:
+    """What is wanted, with the former live settings: no server has taken the new ones yet."""
+    kept = {name: values for name, values in former.items() if is_live(name)}
+    return {name: values for name, values in wanted.items() if not is_live(name)} | kept
 
 
 def listed(directives: Mapping[str, list[str]]) -> list[Directive]:
     """As lines of a configuration file."""
     return [Directive(name, (value,)) for name, values in directives.items() for value in values]
+
+
+def _layers(spec: EffectiveWorkload, maps: ConfigMaps) -> Iterator[tuple[str, Mapping[str, ConfigValue]]]:
+    """Each place with its directives, weakest first; what fields give has no place of its own."""
+    yield "", _persistence(spec.persistence)
+    yield "", _replication(spec.replication)
+    for reference in spec.config_from or []:
+        yield f"spec.configFrom[{reference.name}]", dict(maps.get(reference.name, {}))
+    yield "spec.config", spec.config or {}
 
 
 def _persistence(persistence: EffectivePersistence) -> dict[str, ConfigValue]:

@@ -24,6 +24,7 @@ from valkey_operator.core.names import (
     Owner,
     node_name,
 )
+from valkey_operator.core.render.directives import with_live_of
 from valkey_operator.core.render.objects import Manifest, metadata, without_empty
 from valkey_operator.core.render.pod import Site, pod_spec
 from valkey_operator.core.render.scheduling import scheduling
@@ -42,21 +43,32 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MadeBefore(msgspec.Struct, frozen=True):
-    """The template that a node has, and the digest that was written beside it."""
+    """The template that a node has, the digest that was written beside it, and what its server reads."""
 
     template: Json
     digest: str | None
+    directives: Mapping[str, list[str]] = {}
 
 
 def valkey_node(
-    source: NodeSource, index: int, *, is_its_turn: bool = False, before: MadeBefore | None = None
+    source: NodeSource,
+    index: int,
+    *,
+    is_its_turn: bool = False,
+    before: MadeBefore | None = None,
+    is_proven: bool = True,
 ) -> Manifest:
-    """The node of this index; on its turn its pod may be replaced, if it is of another hash."""
+    """The node of this index; on its turn its pod may be replaced, if it is of another hash.
+
+    Live settings that are not proven yet are not written down for one that has others.
+    """
     owner, spec = source.owner, source.spec
     name = node_name(owner.name, index)
     labels = {**source.labels, NODE_LABEL: name}
     kept = before is not None and _is_to_be_kept(before, source.roll_hash)
     template = before.template if before is not None and kept else _template(source, name, index)
+    wanted = source.directives
+    directives = wanted if is_proven or before is None else with_live_of(before.directives, wanted)
     marks = {TEMPLATE_ANNOTATION: digest_of(template)}
     if is_its_turn:
         marks[TURN_ANNOTATION] = source.roll_hash
@@ -67,7 +79,7 @@ def valkey_node(
             "podManagementType": spec.pod_management_type,
             "podTemplate": template,
             "persistence": _volume(spec),
-            "valkeyConfig": {"directives": {key: list(values) for key, values in source.directives.items()}},
+            "valkeyConfig": {"directives": {key: list(values) for key, values in directives.items()}},
         },
     }
 

@@ -31,6 +31,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """The server's container runs, whatever the server does in it."""
     stale: bool = False
     """Its pod is of another spec than the present one."""
+    own_settings: bool = False
+    """A user has unbound what its server reads at its start."""
     view: NodeView | None = None
 
 
@@ -41,6 +43,8 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...]
     replicas: int
     min_replicas_to_write: int = 0
+    settings_digest: str = ""
+    """Of the live settings that every server shall have."""
     now: datetime
 
     def member(self, name: str | None) -> Member | None:

@@ -22,6 +22,7 @@ from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import Owner
 from valkey_operator.core.render.pod import SERVER_PORT, password_source
 from valkey_operator.core.shard.facts import Member, ShardFacts, runs_as
+from valkey_operator.core.shard.settings import to_configure
 from valkey_operator.core.status.conditions import Said, conditions_after
 from valkey_operator.core.status.node import observed_role
 from valkey_operator.core.validation import Problem
@@ -154,7 +155,10 @@ def _changing(found: Findings) -> str | None:
         return f"{_said_of(surplus)} to be removed."
     if len(wanted) < found.spec.replicas:
         return f"{len(wanted)} of {found.spec.replicas} nodes exist."
-    return f"{_said_of(stale)} to be restarted for the new spec." if stale else None
+    if stale:
+        return f"{_said_of(stale)} to be restarted for the new spec."
+    others = to_configure(found.shard)
+    return f"{_said_of(others)} to take the changed directives." if others else None
 
 
 def _all_ready(found: Findings) -> bool:

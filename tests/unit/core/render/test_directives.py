@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.render import effective
-from valkey_operator.core.render.directives import directives_for, listed
+from valkey_operator.core.render.directives import Origin, directives_for, listed, origin_of, with_live_of
 from valkey_operator.valkey.conf import Directive, parse_conf, render_conf
 
 MAPS = {"one": {"hz": "20", "maxmemory": "1gb", "appendfsync": "no"}, "two": {"hz": "30"}}
@@ -82,6 +82,34 @@ class TestPrecedence:
 )
 def test_values_are_said_in_valkeys_words(given: Any, said: str) -> None:
     assert directives(config={"x": given})["x"] == [said]
+
+
+@pytest.mark.parametrize(
+    ("name", "origin"),
+    [
+        ("hz", Origin("spec.config.HZ", 40)),
+        ("maxmemory", Origin("spec.configFrom[one].maxmemory", "1gb")),
+        ("replica-priority", Origin("spec.config.slave-priority", 7)),
+        ("auto-aof-rewrite-min-size", Origin("spec.persistence.aof.rewriteMinSize", "64mb")),
+        ("min-replicas-to-write", Origin("spec.replication.minReplicasToWrite", 0)),
+        ("timeout", Origin("spec.config.timeout", None)),
+    ],
+)
+def test_the_place_that_counts_is_found_for_a_directive(name: str, origin: Origin) -> None:
+    spec = effective(configFrom=[{"name": "one"}], config={"HZ": 40, "slave-priority": 7})
+    assert origin_of(name, spec, MAPS) == origin
+
+
+def test_every_directive_of_a_field_leads_back_to_it() -> None:
+    for name in directives(replication={"backlogSize": 1}):
+        field = origin_of(name, effective(replication={"backlogSize": 1}), {}).field
+        assert "config" not in field or name == "repl-diskless-sync-delay", name
+
+
+def test_settings_that_are_not_proven_leave_the_former_ones_and_what_needs_a_restart_is_new() -> None:
+    former = {"databases": ["3"], "hz": ["10"], "timeout": ["5"]}
+    wanted = {"databases": ["4"], "hz": ["20"], "maxmemory": ["1gb"]}
+    assert with_live_of(former, wanted) == {"databases": ["4"], "hz": ["10"], "timeout": ["5"]}
 
 
 TWICE = {"client-output-buffer-limit": ["normal 0 0 0", "pubsub 1 1 1"]}

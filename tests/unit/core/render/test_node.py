@@ -10,7 +10,8 @@ NEWER = Site(operator_namespace="ops", report_service="elsewhere:9444", agent_im
 
 
 def before_of(manifest: Manifest) -> MadeBefore:
-    return MadeBefore(manifest["spec"]["podTemplate"], manifest["metadata"]["annotations"][TEMPLATE_ANNOTATION])
+    spec, marks = manifest["spec"], manifest["metadata"]["annotations"]
+    return MadeBefore(spec["podTemplate"], marks[TEMPLATE_ANNOTATION], spec["valkeyConfig"]["directives"])
 
 
 def agent_image(manifest: Manifest) -> str:
@@ -31,3 +32,17 @@ def test_a_template_that_was_edited_by_hand_is_made_anew() -> None:
     edited = msgspec.json.decode(msgspec.json.encode(made))
     edited["spec"]["podTemplate"]["spec"]["initContainers"][0]["image"] = "mine"
     assert valkey_node(source(), 0, before=before_of(edited)) == made
+
+
+def written_for(manifest: Manifest, *names: str) -> list[list[str] | None]:
+    directives = manifest["spec"]["valkeyConfig"]["directives"]
+    return [directives.get(name) for name in names]
+
+
+def test_live_settings_that_no_server_has_taken_are_not_written_down() -> None:
+    made = valkey_node(source(config={"hz": 10, "databases": 3}), 0)
+    changed = source(config={"hz": 20, "databases": 4})
+    held = valkey_node(changed, 0, before=before_of(made), is_proven=False)
+    assert written_for(held, "hz", "databases") == [["10"], ["4"]]
+    assert written_for(valkey_node(changed, 0, before=before_of(made)), "hz", "databases") == [["20"], ["4"]]
+    assert written_for(valkey_node(changed, 1, is_proven=False), "hz") == [["20"]], "a new node has no former ones"
