@@ -179,7 +179,9 @@ def test_a_value_that_servers_refuse_is_told_while_all_runs_on_and_correcting_it
 
 def test_a_directive_that_needs_a_restart_rolls_the_pods_and_brings_the_others_along(cart: Shop) -> None:
     before = cart.uids()
-    cart.patch("cart", {"config": {"databases": 20, "maxmemory": "140mb"}})
+    cart.patch("cart", {"config": {"databases": 20, "maxmemory": "140mb", "timeout": 33}})
+    # What can be taken live is, by all of them, before the first one goes.
+    wait_for_event(cart, "SettingsChanged", "cart-0, cart-1, cart-2 took without a restart: maxmemory, timeout")
 
     def rolled() -> bool | None:
         uids = cart.uids()
@@ -187,7 +189,7 @@ def test_a_directive_that_needs_a_restart_rolls_the_pods_and_brings_the_others_a
         return True if all_new and cart.status().get("state") == "Ready" else None
 
     cart.cluster.wait_for("every pod to be replaced", rolled, cart.namespace, deadline_s=180)
-    wait_for_directives(cart, {"databases": "20", "maxmemory": str(140 * MB)})
+    wait_for_directives(cart, {"databases": "20", "maxmemory": str(140 * MB), "timeout": "33"})
 
 
 def test_the_append_only_file_goes_on_and_off_without_a_restart_and_nothing_is_lost(shop: Shop) -> None:
