@@ -7,7 +7,7 @@ from tests.e2e.cluster import Cluster, Manifest
 
 KINDS = (
     "valkeys,valkeynodes,valkeyshards,services,configmaps,secrets,serviceaccounts,"
-    "roles,rolebindings,persistentvolumeclaims,statefulsets,deployments"
+    "roles,rolebindings,poddisruptionbudgets,persistentvolumeclaims,statefulsets,deployments"
 )
 _ADDED = (
     "creationTimestamp",

@@ -67,6 +67,8 @@ EDITS: list[tuple[str, str, Manifest | list[Manifest]]] = [
     ("role", "cart-agent", {"rules": []}),
     ("rolebinding", "cart-agent", {"subjects": []}),
     ("serviceaccount", "cart-agent", {"automountServiceAccountToken": True}),
+    ("pdb", "cart", {"spec": {"minAvailable": 0}}),
+    ("pdb", "cart", {"spec": {"selector": {"matchLabels": {"valkey.io/cluster": "other"}}}}),
     ("statefulset", "cart-1", {"spec": {"template": {"metadata": {"annotations": {"valkey.io/roll-hash": "x"}}}}}),
     ("statefulset", "cart-1", {"spec": {"updateStrategy": {"type": "RollingUpdate"}}}),
     ("pvc", "cart-1-data", {"metadata": {"labels": {"valkey.io/node": "cart-0"}}}),
@@ -109,6 +111,7 @@ DELETIONS = [
     ("role", "cart-agent"),
     ("rolebinding", "cart-agent"),
     ("serviceaccount", "cart-agent"),
+    ("pdb", "cart"),
     ("secret", "cart-1-agent"),
 ]
 

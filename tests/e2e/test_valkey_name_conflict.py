@@ -38,6 +38,8 @@ BOUND = {
 }
 RECORD = {"owner": {"kind": "Valkey", "name": "shard"}, "index": 0, "epoch": 3, "primary": "shard-0"}
 
+OTHERS = {"matchLabels": {"team": "other"}}
+
 # The Valkey that is in the way, and the object of somebody else.
 FOREIGN: list[tuple[str, Manifest]] = [
     ("runs", service("runs", {"team": "other"})),
@@ -49,6 +51,7 @@ FOREIGN: list[tuple[str, Manifest]] = [
     ("wide", plain("Secret", "wide-3-agent", stringData={"tls.crt": "x"})),
     ("wide", claim("wide-4-data", "256Mi")),
     ("wide", stateful_set("wide-5")),
+    ("wide", plain("PodDisruptionBudget", "wide", "policy/v1", spec={"minAvailable": 0, "selector": OTHERS})),
     ("wide", resource("ValkeyNode", "wide-6", {"type": "valkey"})),
     ("account", plain("ServiceAccount", "account-agent")),
     ("secret", plain("Secret", "secret-auth", stringData={"password": "theirs"})),

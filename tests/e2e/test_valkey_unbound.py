@@ -60,6 +60,7 @@ SINGLE = [
     ("service", "cart-read", {"selector": {"mine": "yes"}}, ["cart"]),
     ("service", "cart-1", {"publishNotReadyAddresses": False}, ["cart-1"]),
     ("statefulset", "cart-1", {"revisionHistoryLimit": 7}, ["cart-1"]),
+    ("pdb", "cart", {"minAvailable": 0}, ["cart"]),
     ("valkeynode", "cart-1", {"valkeyConfig": {"directives": {"mine": ["yes"]}}}, ["cart"]),
 ]
 

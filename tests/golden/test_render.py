@@ -20,6 +20,7 @@ from tests.support.render import (
 )
 from valkey_operator.core.render.access import role, role_binding, service_account
 from valkey_operator.core.render.auth import auth_secret
+from valkey_operator.core.render.budget import disruption_budget
 from valkey_operator.core.render.services import services
 from valkey_operator.core.render.workload import certificate, claim, node_service, settings, workload
 
@@ -70,6 +71,14 @@ def test_the_services_of_a_valkey_are_as_reviewed(name: str) -> None:
     matches(f"services-{name}", *services(OWNER, LABELS, effective(**SPECS[name]), alone=name == "minimal"))
 
 
+def test_the_budgets_of_a_valkey_are_as_reviewed() -> None:
+    made = [
+        disruption_budget(OWNER, LABELS, effective(disruption={"mode": mode}), replicas=3, next_eviction="cache-2")
+        for mode in ("Budget", "Guarded")
+    ]
+    matches("budgets", *(each for each in made if each))
+
+
 def test_rights_and_secrets_are_as_reviewed() -> None:
     files = {"tls.crt": b"certificate", "tls.key": b"key", "ca.crt": b"authority"}
     matches(
@@ -94,5 +103,9 @@ def test_the_same_spec_gives_the_same_manifest_byte_for_byte(name: str) -> None:
 
 
 def test_no_file_is_left_over() -> None:
-    names = {"access", *(f"{kind}-{name}" for kind in ("node", "objects-of-a-node", "services") for name in SPECS)}
+    names = {
+        "access",
+        "budgets",
+        *(f"{kind}-{name}" for kind in ("node", "objects-of-a-node", "services") for name in SPECS),
+    }
     assert {file.stem for file in FOLDER.iterdir()} == names

@@ -14,13 +14,15 @@ ROUNDS_TO_REST = 150
 STILL_ROUNDS = 3
 SIZES = (1, 2, 2, 3, 3, 4)
 WISHES = ("scale", "suspend", "roll", "evict")
+MOVES = ("scale", "roll", "evict", "cordon")
+"""Of these most lead to a switchover."""
 FAULTS = ("process", "pod", "disk", "network")
 
 
 class Life:
     """One seed. Each has its own mix of what happens often; without `faults` only what a user may do, and crashes."""
 
-    def __init__(self, seed: int, *, faults: bool = True) -> None:
+    def __init__(self, seed: int, *, faults: bool = True, wishes: Sequence[str] = WISHES) -> None:
         self._chance = Random(seed)
         self.world = World(
             chance=self._chance,
@@ -34,7 +36,7 @@ class Life:
         """How likely a fault, and a crash of the operator, comes between two steps."""
         self._prompt = {name: self._chance.choice([0.1, 0.5, 0.9]) for name in self.world.places}
         """How likely a report arrives, by the node that sends it."""
-        self._wishes = self._some_of(WISHES)
+        self._wishes = self._some_of(wishes)
         self._faults = self._some_of(FAULTS) if faults else []
         self._acts: list[Callable[[], None]] = [
             lambda: self.world.write(self._chance.randint(1, 4)),
@@ -79,6 +81,9 @@ class Life:
                 world.generation += 1
             case "evict":
                 world.stop(self._anybody(), by_plan=False)
+            case "cordon":
+                machine = self._anybody()
+                machine.cordoned = not machine.cordoned
 
     def _make_anew(self) -> None:
         """Perhaps it was deleted while suspended, and made again: the volumes are there, the record is not."""
@@ -197,12 +202,12 @@ def expect(holds: bool, sentence: str) -> None:
         raise BrokenRuleError(sentence)
 
 
-def live(seed: int, *, faults: bool = True) -> None:
+def live(seed: int, *, faults: bool = True, wishes: Sequence[str] = WISHES) -> None:
     """Run one seed; a failure tells the whole story, and how to hear it again."""
-    life = Life(seed, faults=faults)
+    life = Life(seed, faults=faults, wishes=wishes)
     try:
         life.run()
     except BrokenRuleError as broken:
         story = "\n".join(life.world.story)
-        again = f"from tests.sim.shard_chaos import live; live({seed}, faults={faults})"
+        again = f"from tests.sim.shard_chaos import live; live({seed}, faults={faults}, wishes={wishes})"
         raise AssertionError(f"{broken}\n\n{story}\n\nAgain: {again}") from None

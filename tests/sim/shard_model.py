@@ -87,6 +87,7 @@ class Place:
     disk: Disk | None = None
     has_volume: bool = False
     cut_off: bool = False
+    cordoned: bool = False
     pace: int = 3
     """How many values it takes over at once, at most."""
 

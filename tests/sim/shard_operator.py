@@ -208,6 +208,7 @@ class Operator:
             pod_ready=place.server is not None and (place.server.is_primary or place.server.linked),
             pod_leaving=pod is not None and pod.leaving_in is not None,
             server_started=place.server is not None,
+            cordoned=place.cordoned,
             stale=pod is not None and pod.generation != self._world.generation,
             view=self._heard(place),
         )

@@ -5,7 +5,7 @@ A failure tells the story of its seed, and the line that repeats it.
 
 import pytest
 
-from tests.sim.shard_chaos import live
+from tests.sim.shard_chaos import MOVES, live
 
 BATCH = 25
 
@@ -20,3 +20,9 @@ def test_planned_operations_lose_nothing_although_the_operator_crashes(first: in
 def test_faults_cost_no_value_that_somebody_who_counts_still_holds(first: int) -> None:
     for seed in range(first, first + BATCH):
         live(seed)
+
+
+@pytest.mark.parametrize("first", range(2000, 2150, BATCH))
+def test_a_primary_that_is_moved_about_among_faults_costs_no_value(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        live(seed, faults=seed % 2 == 0, wishes=MOVES)

@@ -21,7 +21,6 @@ NOT_YET = (
     "tls",
     "auth.acl",
     "failover",
-    "disruption",
     "updateStrategy",
     "azDistribution.failback",
     "exporter.serviceMonitor",

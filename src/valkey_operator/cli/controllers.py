@@ -10,9 +10,9 @@ from valkey_operator.api.status import ConditionType
 from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
-from valkey_operator.controllers.ground import Ground, make_ground
+from valkey_operator.controllers.ground import BY_MACHINE, Ground, make_ground
 from valkey_operator.controllers.keeper import is_unbound
-from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject, NodeObject
+from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject, MachineObject, NodeObject
 from valkey_operator.controllers.node import NodeController
 from valkey_operator.controllers.node_certificate import NodeCertificates
 from valkey_operator.controllers.references import References, Referrers
@@ -126,6 +126,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         ground.service_accounts,
         ground.roles,
         ground.role_bindings,
+        ground.budgets,
     )
     unbindable: Iterable[Any] = (ground.stateful_sets, ground.deployments, ground.config_maps)
     return ControllerSpec(
@@ -136,6 +137,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
             *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
             *(Source[Any](store, unbound_or_bound) for store in unbindable),
             Source(ground.nodes, shard_of_node),
+            *([] if ground.machines is None else [Source(ground.machines, lambda change: valkeys_on(ground, change))]),
             Source(ground.shards),
             Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),
             Source(ground.secrets, referrers.keys(SECRETS.resource)),
@@ -156,6 +158,18 @@ def valkeys_under(ground: Ground, change: Change[DefaultsObject], operator_names
     """The Valkeys that a ValkeyOperatorDefaults applies to."""
     everywhere = change.key.namespace == operator_namespace
     return [each.key for each in ground.valkeys.list() if everywhere or each.key.namespace == change.key.namespace]
+
+
+def valkeys_on(ground: Ground, change: Change[MachineObject]) -> set[Key]:
+    """The Valkeys with pods on a machine that was cordoned, or is not any more; nothing else of it concerns them."""
+    marks = {state.spec.unschedulable for state in (change.old, change.new) if state is not None}
+    if change.initial or len(marks) == 1:
+        return set()
+    owners = [
+        (pod.key.namespace, pod.metadata.labels.get(OWNER_LABEL))
+        for pod in ground.pods.by_index(BY_MACHINE, change.key.name)
+    ]
+    return {Key(namespace, owner) for namespace, owner in owners if owner}
 
 
 def valkeys_of_node(ground: Ground, node: Key) -> list[Key]:

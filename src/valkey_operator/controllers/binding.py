@@ -30,6 +30,7 @@ class Bindings:
             (kinds.SERVICE_ACCOUNTS, ground.service_accounts),
             (kinds.ROLES, ground.roles),
             (kinds.ROLE_BINDINGS, ground.role_bindings),
+            (kinds.BUDGETS, ground.budgets),
             (kinds.STATEFUL_SETS, ground.stateful_sets),
             (kinds.DEPLOYMENTS, ground.deployments),
             # At last: by it a new Valkey of the same name sees that all was let go of.

@@ -17,7 +17,7 @@ from valkey_operator.kube.versions import Versions
 
 T = TypeVar("T", bound=KubeObject)
 
-BY_OWNER_UID, BY_OWNER, BY_NODE = "owner uid", "owner", "node"
+BY_OWNER_UID, BY_OWNER, BY_NODE, BY_MACHINE = "owner uid", "owner", "node", "machine"
 # Nobody refers to these, and there may be very many of them.
 _NO_CONFIG_MAP = "metadata.name!=kube-root-ca.crt"
 _NO_SECRET = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"  # noqa: S105 - a selector
@@ -43,13 +43,14 @@ class Ground:
     service_accounts: Store[KubeObject]
     roles: Store[KubeObject]
     role_bindings: Store[KubeObject]
+    budgets: Store[KubeObject]
     pods: Store[kinds.PodObject]
     stateful_sets: Store[KubeObject]
     deployments: Store[KubeObject]
-    machines: Store[KubeObject] | None
+    machines: Store[kinds.MachineObject] | None
     storage_classes: Versions | None
 
-    def machine_of(self, name: str) -> KubeObject | None:
+    def machine_of(self, name: str) -> kinds.MachineObject | None:
         """One of Kubernetes' own nodes, if we may see them."""
         return self.machines.get(Key("", name)) if self.machines is not None else None
 
@@ -79,7 +80,15 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
         service_accounts=cache(kinds.SERVICE_ACCOUNTS),
         roles=cache(kinds.ROLES),
         role_bindings=cache(kinds.ROLE_BINDINGS),
-        pods=cache(kinds.PODS, {BY_NODE: by_label(NODE_LABEL), BY_OWNER: by_label(OWNER_LABEL)}),
+        budgets=cache(kinds.BUDGETS),
+        pods=cache(
+            kinds.PODS,
+            {
+                BY_NODE: by_label(NODE_LABEL),
+                BY_OWNER: by_label(OWNER_LABEL),
+                BY_MACHINE: lambda pod: [pod.spec.node_name],
+            },
+        ),
         stateful_sets=cache(kinds.STATEFUL_SETS),
         deployments=cache(kinds.DEPLOYMENTS),
         machines=cache(kinds.MACHINES) if namespace is None else None,

@@ -176,6 +176,18 @@ class PodObject(KubeObject, frozen=True):
     status: PodStatus = PodStatus()
 
 
+class MachineSpec(Part, frozen=True):
+    """Whether a machine takes new pods."""
+
+    unschedulable: bool = False
+
+
+class MachineObject(KubeObject, frozen=True):
+    """One of Kubernetes' own nodes."""
+
+    spec: MachineSpec = MachineSpec()
+
+
 VALKEYS = Kind(Resource(GROUP, VERSION, "valkeys", "Valkey"), ValkeyObject, labelled=False)
 NODES = Kind(Resource(GROUP, VERSION, "valkeynodes", "ValkeyNode"), NodeObject, labelled=False)
 SHARDS = Kind(Resource(GROUP, VERSION, "valkeyshards", "ValkeyShard"), ShardObject, labelled=False)
@@ -190,9 +202,10 @@ SERVICE_ACCOUNTS = Kind(Resource("", "v1", "serviceaccounts", "ServiceAccount"),
 PODS = Kind(Resource("", "v1", "pods", "Pod"), PodObject)
 STATEFUL_SETS = Kind(Resource("apps", "v1", "statefulsets", "StatefulSet"), KubeObject)
 DEPLOYMENTS = Kind(Resource("apps", "v1", "deployments", "Deployment"), KubeObject)
+BUDGETS = Kind(Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"), KubeObject)
 ROLES = Kind(Resource("rbac.authorization.k8s.io", "v1", "roles", "Role"), KubeObject)
 ROLE_BINDINGS = Kind(Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"), KubeObject)
 STORAGE_CLASSES = Kind(
     Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False), KubeObject, labelled=False
 )
-MACHINES = Kind(Resource("", "v1", "nodes", "Node", namespaced=False), KubeObject, labelled=False)
+MACHINES = Kind(Resource("", "v1", "nodes", "Node", namespaced=False), MachineObject, labelled=False)

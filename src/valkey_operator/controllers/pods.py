@@ -6,11 +6,11 @@ Owns: the translation, and which of a node's pods is the one that counts. Refuse
 import re
 
 from valkey_operator.controllers.ground import BY_NODE, Ground
-from valkey_operator.controllers.kinds import ContainerStatus, PodObject
+from valkey_operator.controllers.kinds import ContainerStatus, MachineObject, PodObject
 from valkey_operator.core.names import ROLE_LABEL, ROLL_HASH_ANNOTATION
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.pod import AGENT, EXPORTER, SERVER
-from valkey_operator.kube.objects import Key, KubeObject
+from valkey_operator.kube.objects import Key
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 # Kubernetes tries again by itself after each of these, yet somebody has to do something first.
@@ -55,7 +55,7 @@ def node_pod(ground: Ground, node: Key) -> PodFacts | None:
     return None if pod is None else pod_facts(pod, ground.machine_of(pod.spec.node_name))
 
 
-def pod_facts(pod: PodObject, machine: KubeObject | None) -> PodFacts:
+def pod_facts(pod: PodObject, machine: MachineObject | None) -> PodFacts:
     """What is known of a pod; `machine` is Kubernetes' node that it runs on, as far as we may see it."""
     return PodFacts(
         name=pod.metadata.name,
@@ -68,6 +68,7 @@ def pod_facts(pod: PodObject, machine: KubeObject | None) -> PodFacts:
         roll_hash=pod.metadata.annotations.get(ROLL_HASH_ANNOTATION),
         role=pod.metadata.labels.get(ROLE_LABEL),
         zone=machine.metadata.labels.get(ZONE_LABEL) if machine else None,
+        cordoned=machine is not None and machine.spec.unschedulable,
         problem=_problem(pod),
     )
 

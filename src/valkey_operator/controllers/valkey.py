@@ -26,7 +26,7 @@ from valkey_operator.core.render.directives import ConfigMaps, directives_for, o
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
 from valkey_operator.core.render.roll import roll_hash
-from valkey_operator.core.shard.members import needed_indices, next_turn, removable
+from valkey_operator.core.shard.members import needed_indices, next_eviction, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.settings import is_proven
 from valkey_operator.core.shard.steps import Reason
@@ -203,9 +203,12 @@ class ValkeyController:
         needed = needed_indices(
             case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
         )
-        facts = self._view(case, record).facts
-        turn, proven = next_turn(facts), is_proven(facts)
-        taken = await all_done(*(self._ensure_node(case, index, turn, is_proven=proven) for index in sorted(needed)))
+        shard = self._view(case, record).facts
+        turn, proven, eviction = next_turn(shard), is_proven(shard), next_eviction(shard)
+        taken = await all_done(
+            *(self._ensure_node(case, index, turn, is_proven=proven) for index in sorted(needed)),
+            self._objects.ensure_budget(source.owner, source.labels, case.spec, next_eviction=eviction),
+        )
         case.conflicts.extend(str(conflict) for conflict in taken)
         return None
 

@@ -136,6 +136,7 @@ class ValkeyGround:
             pod_ready=pod is not None and pod.ready,
             pod_leaving=pod is not None and pod.leaving,
             server_started=pod is not None and pod.server_started,
+            cordoned=pod is not None and pod.cordoned,
             stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),
             own_settings=is_unbound(found) or self._has_own_settings(node),
             view=received.view if received else None,

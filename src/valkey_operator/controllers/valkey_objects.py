@@ -1,4 +1,4 @@
-"""The objects of a Valkey beside its nodes: rights of the agents, Services, the password, the record.
+"""The objects of a Valkey beside its nodes: rights of the agents, Services, the password, the budget, the record.
 
 Owns: which are made when. Refuses to know: what they look like (core/render).
 """
@@ -19,6 +19,7 @@ from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import Owner, node_name
 from valkey_operator.core.render.access import role, role_binding, service_account
 from valkey_operator.core.render.auth import auth_secret, parse_password
+from valkey_operator.core.render.budget import disruption_budget
 from valkey_operator.core.render.objects import Manifest, metadata
 from valkey_operator.core.render.pod import given_password
 from valkey_operator.core.render.services import services
@@ -45,6 +46,7 @@ class ValkeyObjects:
         self._bindings = Keeper(client, kinds.ROLE_BINDINGS, ground.role_bindings, metrics)
         self._services = Keeper(client, kinds.SERVICES, ground.services, metrics)
         self._secrets = Keeper(client, kinds.SECRETS, ground.secrets, metrics)
+        self._budgets = Keeper(client, kinds.BUDGETS, ground.budgets, metrics)
         self.bindings = Bindings(ground, client, metrics)
         self._client = client
         self._judged: dict[Key, str] = {}
@@ -52,7 +54,7 @@ class ValkeyObjects:
     async def ensure(
         self, owner: Owner, labels: Mapping[str, str], spec: EffectiveValkey, *, alone: bool
     ) -> list[NameConflictError]:
-        """Everything but record and nodes; what has a name that somebody else uses is left out, and told."""
+        """Everything but record, budget and nodes; what has a name that somebody else uses is left out, and told."""
         wanted = services(owner, labels, spec, alone=alone)
         return await all_done(
             self._accounts.ensure(service_account(owner, labels)),
@@ -88,6 +90,16 @@ class ValkeyObjects:
             return live
         owners = {"ownerReferences": manifest["metadata"]["ownerReferences"]}
         return await self.shards.writer.merge(key, {"metadata": owners}, ShardObject)
+
+    async def ensure_budget(
+        self, owner: Owner, labels: Mapping[str, str], spec: EffectiveValkey, *, next_eviction: str | None
+    ) -> None:
+        """The budget of the shard, or none; raises `NameConflictError`."""
+        budget = disruption_budget(owner, labels, spec, replicas=spec.replicas, next_eviction=next_eviction)
+        if budget is None:
+            await self._budgets.remove(Key(owner.namespace, owner.name))
+        else:
+            await self._budgets.ensure(budget)
 
     def is_record_of(self, record: ShardObject, owner: Owner) -> bool:
         """Whether it is the record of that very object."""

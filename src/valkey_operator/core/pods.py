@@ -19,4 +19,6 @@ class PodFacts(msgspec.Struct, frozen=True, kw_only=True):
     roll_hash: str | None = None
     role: str | None = None
     zone: str | None = None
+    cordoned: bool = False
+    """Its machine takes no new pods: somebody is about to empty it."""
     problem: str | None = None

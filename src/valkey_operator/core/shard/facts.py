@@ -33,6 +33,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """Its pod is of another spec than the present one."""
     own_settings: bool = False
     """A user has unbound what its server reads at its start."""
+    cordoned: bool = False
+    """Its machine takes no new pods, and may soon be without any."""
     view: NodeView | None = None
 
 

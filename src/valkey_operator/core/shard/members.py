@@ -1,6 +1,6 @@
 """Which nodes a shard has: those that are asked for, and those that cannot go yet.
 
-Owns: who is wanted, who may be removed, whose pod is replaced next. At most one pod of a shard at a time.
+Owns: who is wanted, who may be removed, whose pod is replaced or may be evicted next. At most one pod at a time.
 Refuses to know: who becomes primary (primary.py, switchover.py).
 """
 
@@ -63,6 +63,17 @@ def next_turn(facts: ShardFacts) -> str | None:
         return replicas[-1].name
     wanted = [member for member in facts.members if member.wanted]
     return primary.name if len(wanted) == 1 else None
+
+
+def next_eviction(facts: ShardFacts) -> str | None:
+    """The node whose pod may be evicted where all are guarded: on a cordoned machine, no primary, and all are well."""
+    primary = facts.member(facts.record.primary)
+    if primary is None or facts.record.operation is not None or next_turn(facts) is not None:
+        return None
+    if not _all_well(facts, primary) or any(_is_being_replaced(each) for each in facts.members):
+        return None
+    cordoned = [member.name for member in facts.others(primary.name) if member.cordoned]
+    return cordoned[-1] if cordoned else None
 
 
 def _is_broken(member: Member) -> bool:

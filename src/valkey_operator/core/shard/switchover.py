@@ -49,12 +49,23 @@ def wish(facts: ShardFacts, primary: Member) -> str | None:
     others = [member for member in facts.others(primary.name) if member.wanted]
     if primary.stale and others and not any(member.stale for member in others):
         return "its pod is to be replaced"
+    if primary.cordoned and any(not member.cordoned for member in _fit(facts, primary)):
+        return "its machine is cordoned"
     return None
 
 
 def best_target(facts: ShardFacts, primary: Member) -> Member | None:
-    """The replica in sync that is furthest, one that stays."""
-    fit = [
+    """The replica in sync that is furthest, best on a machine that stays."""
+
+    def rank(member: Member) -> tuple[bool, int, int]:
+        return (not member.cordoned, member.view.offset if member.view else 0, -member.index)
+
+    return max(_fit(facts, primary), key=rank, default=None)
+
+
+def _fit(facts: ShardFacts, primary: Member) -> list[Member]:
+    """The replicas in sync that stay."""
+    return [
         member
         for member in facts.others(primary.name)
         if member.wanted
@@ -63,7 +74,6 @@ def best_target(facts: ShardFacts, primary: Member) -> Member | None:
         and not member.view.leaving
         and is_in_sync_with(member.view, primary)
     ]
-    return max(fit, key=lambda member: (member.view.offset if member.view else 0, -member.index), default=None)
 
 
 def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPlan:

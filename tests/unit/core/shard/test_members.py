@@ -16,7 +16,13 @@ from tests.support.shards import (
 )
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import Member
-from valkey_operator.core.shard.members import first_record_names_primary, needed_indices, next_turn, removable
+from valkey_operator.core.shard.members import (
+    first_record_names_primary,
+    needed_indices,
+    next_eviction,
+    next_turn,
+    removable,
+)
 from valkey_operator.valkey.states import ProcessState
 
 PRIMARY = member("x-0", a_primary())
@@ -164,3 +170,44 @@ class TestTheNextTurn:
     def test_is_not_at_once_that_of_a_server_that_runs_unheard(self) -> None:
         unheard = member("x-1", None, pod_ready=False, stale=True)
         assert next_turn(facts(PRIMARY, unheard, member("x-2", waiting()))) is None
+
+
+class TestTheNextEviction:
+    """Where all pods are guarded: the one that may go."""
+
+    CORDONED = member("x-1", replica_of("x-0"), cordoned=True)
+    OTHER_REPLICA = member("x-2", replica_of("x-0"))
+
+    def test_is_that_of_a_replica_whose_machine_is_cordoned(self) -> None:
+        assert next_eviction(facts(PRIMARY, self.CORDONED, self.OTHER_REPLICA)) == "x-1"
+
+    def test_is_one_at_a_time(self) -> None:
+        both = member("x-2", replica_of("x-0"), cordoned=True)
+        assert next_eviction(facts(PRIMARY, self.CORDONED, both)) == "x-2"
+
+    def test_is_never_that_of_the_primary(self) -> None:
+        primary = member("x-0", a_primary(), cordoned=True)
+        assert next_eviction(facts(primary, member("x-1", replica_of("x-0")))) is None
+        assert next_eviction(facts(primary)) is None
+
+    def test_is_nobodys_where_no_machine_is_cordoned(self) -> None:
+        assert next_eviction(facts(PRIMARY, self.OTHER_REPLICA)) is None
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            pytest.param(member("x-2", replica_of("x-0", up=False)), id="not in sync"),
+            pytest.param(member("x-2", replica_of("x-0"), pod_leaving=True), id="being replaced"),
+            pytest.param(member("x-2", replica_of("x-0"), stale=True), id="to be replaced"),
+            pytest.param(member("x-2"), id="silent"),
+        ],
+    )
+    def test_waits_until_all_others_are_well(self, other: Member) -> None:
+        assert next_eviction(facts(PRIMARY, self.CORDONED, other)) is None
+
+    def test_waits_for_the_end_of_a_switchover(self) -> None:
+        on_record = record(operation=switchover())
+        assert next_eviction(facts(PRIMARY, self.CORDONED, self.OTHER_REPLICA, on_record=on_record)) is None
+
+    def test_waits_for_a_primary(self) -> None:
+        assert next_eviction(facts(self.CORDONED, self.OTHER_REPLICA, on_record=record(primary=None))) is None

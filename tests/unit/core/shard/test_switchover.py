@@ -60,6 +60,23 @@ class TestTheWish:
         gone = member("x-2", replica_of("x-0"), stale=True, wanted=False)
         assert wish(facts(primary, IN_SYNC, gone), primary) == "its pod is to be replaced"
 
+    def test_comes_from_a_cordoned_machine_if_somebody_in_sync_is_on_another(self) -> None:
+        primary = member("x-0", a_primary(), cordoned=True)
+        assert wish(facts(primary, IN_SYNC), primary) == "its machine is cordoned"
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            pytest.param(member("x-1", replica_of("x-0"), cordoned=True), id="cordoned, too"),
+            pytest.param(member("x-1", replica_of("x-0", up=False)), id="not in sync"),
+            pytest.param(member("x-1", replica_of("x-0"), wanted=False), id="it shall go"),
+            pytest.param(member("x-1", replica_of("x-0"), pod_leaving=True), id="its pod leaves"),
+        ],
+    )
+    def test_does_not_come_from_a_cordoned_machine_where_nobody_is_better_off(self, other: Member) -> None:
+        primary = member("x-0", a_primary(), cordoned=True)
+        assert wish(facts(primary, other), primary) is None
+
     def test_is_none_where_nobody_else_is_wanted(self) -> None:
         primary = member("x-0", a_primary(), stale=True)
         assert wish(facts(primary, member("x-1", replica_of("x-0"), wanted=False)), primary) is None
@@ -79,6 +96,11 @@ class TestTheTarget:
 
     def test_is_the_lower_index_of_two_that_are_as_far(self) -> None:
         assert self.target(member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0"))) == "x-1"
+
+    def test_is_rather_one_whose_machine_is_not_cordoned(self) -> None:
+        further = member("x-1", replica_of("x-0", offset=101), cordoned=True)
+        assert self.target(further, member("x-2", replica_of("x-0"))) == "x-2"
+        assert self.target(further) == "x-1"
 
     @pytest.mark.parametrize(
         "unfit",
