@@ -30,7 +30,7 @@ NO_EVENT_REASONS = {"Warning", "Normal", "Delete", "Configure"}
 # What a table about behaviour need not name: generated code, and folders that only hold their docstring.
 NO_BEHAVIOUR = {"proto/agent/v1/agent_pb2.py"}
 # Reasons of records that are too frequent to be told as events.
-NO_EVENTS = {Reason.MEMBERS_CHANGED}
+NO_EVENTS = {Reason.MEMBERS_CHANGED, Reason.WISH_FORGOTTEN}
 
 
 def first_codes(text: str, *head: str) -> set[str]:
@@ -90,7 +90,7 @@ def test_every_condition_is_explained() -> None:
 
 def test_every_reason_is_explained() -> None:
     states = set(get_args(State)) - {"Suspended"}
-    words = words_in("core/status/valkey.py", "core/status/node.py") - states
+    words = words_in("core/status/valkey.py", "core/status/node.py", "core/shard/wished.py") - states
     assert first_codes(read("docs/status.md"), "reason") == words
 
 

@@ -14,7 +14,7 @@ ROUNDS_TO_REST = 150
 STILL_ROUNDS = 3
 SIZES = (1, 2, 2, 3, 3, 4)
 WISHES = ("scale", "suspend", "roll", "evict")
-MOVES = ("scale", "roll", "evict", "cordon")
+MOVES = ("scale", "roll", "evict", "cordon", "primary")
 """Of these most lead to a switchover."""
 FAULTS = ("process", "pod", "disk", "network")
 
@@ -84,6 +84,10 @@ class Life:
             case "cordon":
                 machine = self._anybody()
                 machine.cordoned = not machine.cordoned
+            case "primary":
+                wished = self._chance.choice([None, *world.places])
+                world.wish_is_met = world.wish_is_met and wished == world.wished
+                world.wished = wished
 
     def _make_anew(self) -> None:
         """Perhaps it was deleted while suspended, and made again: the volumes are there, the record is not."""

@@ -19,6 +19,7 @@ import msgspec
 
 from tests.support.shards import NOW, address_of
 from valkey_operator.api.shard import ShardOwner, ValkeyShardSpec
+from valkey_operator.core.names import PRIMARY_ANNOTATION
 from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.core.shard.facts import PARKED_AT
 from valkey_operator.valkey.info import Role
@@ -113,6 +114,9 @@ class World:
     binding: set[int] = field(default_factory=set)
     """The values that must not be lost."""
     listed_runs: dict[str, int] = field(default_factory=dict)
+    wished: str | None = None
+    """The node that a user wants as primary; `wish_is_met` once it was, since it is asked for."""
+    wish_is_met: bool = False
     story: list[str] = field(default_factory=list)
     _numbers: int = 0
 
@@ -355,7 +359,11 @@ class World:
                 raise BrokenRuleError(f"the API server refuses epoch {new.epoch} of {new.primary} after {seen}")
             if (new.owner, new.index) != (seen.owner, seen.index):
                 raise BrokenRuleError("the record of another shard")
+        began = new.operation if seen is None or seen.operation is None else None
+        if self.wish_is_met and began is not None and PRIMARY_ANNOTATION in (began.reason or ""):
+            raise BrokenRuleError(f"the wish for {self.wished} was met, and shall be met again")
         self.record = new
+        self.wish_is_met = self.wish_is_met or new.primary == self.wished
         listed = new.promotable or []
         runs = {name: server.run for name in listed if (server := self.places[name].server) is not None}
         self.listed_runs = {name: self.listed_runs.get(name, run) for name, run in runs.items()}

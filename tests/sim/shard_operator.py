@@ -90,6 +90,7 @@ class Operator:
             record=world.record,
             members=tuple(self._member(place) for place in world.places.values() if place.exists or place.pod),
             replicas=world.replicas,
+            wished=world.wished,
             now=NOW + timedelta(seconds=world.now),
         )
 

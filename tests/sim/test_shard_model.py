@@ -1,12 +1,12 @@
 """The model bites: with a single rule of the planner switched off, some seed fails."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
 
-from tests.sim.shard_chaos import live
-from valkey_operator.core.shard import plan, primary, switchover
+from tests.sim.shard_chaos import MOVES, WISHES, live
+from valkey_operator.core.shard import plan, primary, switchover, wished
 from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
 from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
 
@@ -98,6 +98,15 @@ def test_a_planner_without_one_of_its_rules_fails(mutation: Patch, monkeypatch: 
         live_often()
 
 
-def live_often() -> None:
+def test_a_wish_that_is_not_remembered_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (switchover, wished):
+        monkeypatch.setattr(
+            module, "open_wish", lambda facts: None if facts.wished == facts.record.primary else facts.wished
+        )
+    with pytest.raises(AssertionError, match="was met, and shall be met again"):
+        live_often(MOVES)
+
+
+def live_often(wishes: Sequence[str] = WISHES) -> None:
     for seed in range(1000, 1000 + SEEDS):
-        live(seed)
+        live(seed, wishes=wishes)

@@ -101,6 +101,10 @@ class ValkeyShardSpec(Model, frozen=True, kw_only=True):
         str | None, doc("Replication id of this epoch.", pattern="^[0-9a-f]{40}$", maxLength=40)
     ] = None
     first_offset: Annotated[int | None, doc("Replication offset at which this epoch began.", minimum=0)] = None
+    wish_met: Annotated[
+        NodeName | None,
+        doc("The wish for a primary that was met last; it is not met twice.", maxLength=LONGEST_NODE_NAME),
+    ] = None
     pending: Annotated[PendingChange | None, doc("A change of primary that was announced.")] = None
     operation: Annotated[ShardOperation | None, doc("An operation that is under way.")] = None
 

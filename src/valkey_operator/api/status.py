@@ -34,6 +34,7 @@ class ConditionType(enum.StrEnum):
     NAME_CONFLICT = "NameConflict"
     VOLUME_REFUSED = "VolumeRefused"
     REFUSED = "Refused"
+    WISH_OPEN = "WishOpen"
 
 
 class Condition(Model, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from valkey_operator.core.shard.members import needed_indices, next_eviction, ne
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.settings import is_proven
 from valkey_operator.core.shard.steps import Reason
+from valkey_operator.core.status.conditions import news
 from valkey_operator.core.status.valkey import Findings, valkey_status
 from valkey_operator.core.validation import Problem, check_change, check_supported, check_valkey, warnings_of
 from valkey_operator.kube.errors import ForbiddenError, InvalidError
@@ -41,7 +42,8 @@ from valkey_operator.valkey.live import live_settings
 MOST_ROUNDS = 1000
 RECHECK_S = 5.0
 _NEEDED_BY_PODS = frozenset({SERVICE_ACCOUNTS.resource.kind, SECRETS.resource.kind})
-_NOT_TOLD = frozenset({Reason.MEMBERS_CHANGED})
+_TOLD_CONDITIONS = (ConditionType.WISH_OPEN,)
+_NOT_TOLD = frozenset({Reason.MEMBERS_CHANGED, Reason.WISH_FORGOTTEN})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,6 +301,8 @@ class ValkeyController:
             unwell = status.state in ("Degraded", "Failed") or bool(found.pod_problems)
             words = (status.reason or "", status.message or "")
             self._events.record(Event(_about(case.valkey), "Warning" if unwell else "Normal", *words))
+        for each in news(before.conditions if before else None, status.conditions, *_TOLD_CONDITIONS):
+            self._events.record(Event(_about(case.valkey), "Warning", each.reason, each.message))
         await self._tell_status(case.valkey, status)
 
     async def _tell_status(self, valkey: ValkeyObject, status: ValkeyStatus) -> None:

@@ -17,7 +17,14 @@ from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import node_pod
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import NODE_LABEL, TEMPLATE_ANNOTATION, Owner, node_index, settings_name
+from valkey_operator.core.names import (
+    NODE_LABEL,
+    PRIMARY_ANNOTATION,
+    TEMPLATE_ANNOTATION,
+    Owner,
+    node_index,
+    settings_name,
+)
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore, NodeSource
 from valkey_operator.core.render.pod import SERVER_PORT
@@ -116,6 +123,7 @@ class ValkeyGround:
             replicas=replicas,
             min_replicas_to_write=source.spec.replication.min_replicas_to_write,
             settings_digest=settings_digest(live_settings(source.directives)),
+            wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             now=utc_now(),
         )
         return ShardView(valkey.key.namespace, facts, pods)

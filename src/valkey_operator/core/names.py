@@ -21,6 +21,7 @@ ROLE_LABEL = "valkey.io/role"
 
 CR_ANNOTATION = "valkey.io/cr"
 UNBIND_ANNOTATION = "valkey.io/unbind"
+PRIMARY_ANNOTATION = "valkey.io/primary"
 ROLL_HASH_ANNOTATION = "valkey.io/roll-hash"
 TURN_ANNOTATION = "valkey.io/turn"
 TEMPLATE_ANNOTATION = "valkey.io/template-digest"

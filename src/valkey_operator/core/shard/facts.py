@@ -47,6 +47,8 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     min_replicas_to_write: int = 0
     settings_digest: str = ""
     """Of the live settings that every server shall have."""
+    wished: str | None = None
+    """The node that a user wants as primary, met or not."""
     now: datetime
 
     def member(self, name: str | None) -> Member | None:

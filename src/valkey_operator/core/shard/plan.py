@@ -33,6 +33,7 @@ from valkey_operator.core.shard.steps import (
     Unpause,
 )
 from valkey_operator.core.shard.switchover import begin_switchover, continue_switchover
+from valkey_operator.core.shard.wished import remember_wish
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
 
@@ -97,7 +98,7 @@ def _promote(facts: ShardFacts, primary: Member) -> ShardPlan | None:
 def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
     """The primary is one: everybody else follows it, and the record tells who could take over."""
     orders = (*_lift_fence(facts, primary), *_followers(facts, primary))
-    upkeep = _upkeep(facts, primary)
+    upkeep = _upkeep(facts, primary) or remember_wish(facts)
     if orders or upkeep:
         return ShardPlan(steps=(*upkeep, *orders))
     return begin_switchover(facts, primary) or ShardPlan(waits_for=_laggards(facts, primary))

@@ -17,6 +17,7 @@ from valkey_operator.core.shard.facts import (
     is_unbroken,
 )
 from valkey_operator.core.shard.steps import Park, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.wished import with_wish_met
 from valkey_operator.valkey.states import Health, ProcessState
 
 
@@ -116,4 +117,5 @@ def next_epoch(facts: ShardFacts, chosen: Member) -> ValkeyShardSpec:
     """Above every epoch that any copy was marked in or any agent has promised, also after a record was lost."""
     views = [member.view for member in facts.members if member.view is not None]
     epoch = max([facts.record.epoch, *(max(view.copy.epoch or 0, view.promised_epoch) for view in views)]) + 1
-    return msgspec.structs.replace(facts.record, primary=chosen.name, epoch=epoch, pending=None, operation=None)
+    record = msgspec.structs.replace(facts.record, primary=chosen.name, epoch=epoch, pending=None, operation=None)
+    return with_wish_met(facts, record)

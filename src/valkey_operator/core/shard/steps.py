@@ -24,6 +24,8 @@ class Reason(enum.StrEnum):
     SWITCHOVER_DONE = "SwitchoverDone"
     SWITCHOVER_GIVEN_UP = "SwitchoverGivenUp"
     MEMBERS_CHANGED = "MembersChanged"
+    WISH_MET = "WishMet"
+    WISH_FORGOTTEN = "WishForgotten"
 
 
 class SwapRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 import msgspec
 
 from valkey_operator.api.shard import ShardOperation, ValkeyShardSpec
+from valkey_operator.core.names import PRIMARY_ANNOTATION
 from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, is_parked, is_unbroken, runs_as
 from valkey_operator.core.shard.steps import LookAgain, Park, Pause, Reason, ShardPlan, SwapRecord, Unpause
+from valkey_operator.core.shard.wished import obstacle, open_wish, with_wish_met
 from valkey_operator.valkey.info import Role
 
 SWITCHOVER = "Switchover"
@@ -51,14 +53,18 @@ def wish(facts: ShardFacts, primary: Member) -> str | None:
         return "its pod is to be replaced"
     if primary.cordoned and any(not member.cordoned for member in _fit(facts, primary)):
         return "its machine is cordoned"
+    wished = open_wish(facts)
+    if wished is not None and obstacle(facts) is None:
+        return f"{PRIMARY_ANNOTATION} asks for {wished}"
     return None
 
 
 def best_target(facts: ShardFacts, primary: Member) -> Member | None:
-    """The replica in sync that is furthest, best on a machine that stays."""
+    """The replica in sync that a user wishes for, else the one that is furthest, best on a machine that stays."""
+    wished = open_wish(facts)
 
-    def rank(member: Member) -> tuple[bool, int, int]:
-        return (not member.cordoned, member.view.offset if member.view else 0, -member.index)
+    def rank(member: Member) -> tuple[bool, bool, int, int]:
+        return (not member.cordoned, member.name == wished, member.view.offset if member.view else 0, -member.index)
 
     return max(_fit(facts, primary), key=rank, default=None)
 
@@ -122,6 +128,7 @@ def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
         replication_id=source.view.replication_id if source.view else None,
         first_offset=source.view.offset if source.view else None,
     )
+    record = with_wish_met(facts, record)
     message = f"{target.name} is primary now; it has everything that {source.name} had"
     return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_DONE, message=message),))
 

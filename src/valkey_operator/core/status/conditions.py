@@ -28,6 +28,18 @@ def conditions_after(
     return [_condition(each, known.get(each.type), now, generation) for each in said]
 
 
+def news(
+    before: Iterable[Condition] | None, after: Iterable[Condition] | None, *types: ConditionType
+) -> list[Condition]:
+    """The conditions of these types that are true now and were not, or for another reason."""
+    known = {(each.type, each.status, each.reason) for each in before or ()}
+    return [
+        each
+        for each in after or ()
+        if each.type in types and each.status == "True" and (each.type, each.status, each.reason) not in known
+    ]
+
+
 def timestamp(moment: datetime) -> str:
     """As Kubernetes writes a time."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -23,6 +23,7 @@ from valkey_operator.core.names import Owner
 from valkey_operator.core.render.pod import SERVER_PORT, password_source
 from valkey_operator.core.shard.facts import Member, ShardFacts, runs_as
 from valkey_operator.core.shard.settings import to_configure
+from valkey_operator.core.shard.wished import obstacle
 from valkey_operator.core.status.conditions import Said, conditions_after
 from valkey_operator.core.status.node import observed_role
 from valkey_operator.core.validation import Problem
@@ -212,6 +213,8 @@ def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) 
         said.append(Said(ConditionType.NAME_CONFLICT, True, "NameConflict", " ".join(found.conflicts)))
     if found.refused_volumes:
         said.append(Said(ConditionType.VOLUME_REFUSED, True, "VolumeRefused", " ".join(found.refused_volumes)))
+    if found.shard and (wish := obstacle(found.shard)):
+        said.append(Said(ConditionType.WISH_OPEN, True, wish.reason, wish.message))
     return conditions_after(before.conditions if before else None, said, now=found.now, generation=found.generation)
 
 
