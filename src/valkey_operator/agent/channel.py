@@ -26,16 +26,18 @@ STOP_WITHIN_S = 0.5
 async def speak_with_operator(settings: AgentSettings, node: Node, tls: Reloading) -> None:
     """Take orders and send reports until cancelled; raises AgentSettingsError where orders cannot be taken."""
     operator = operator_identity(settings.operator_namespace)
+    service = AgentService(node)
     try:
         server = make_grpc_server(
-            AgentService(node), files=TlsFiles(settings.tls), operator=operator, address=settings.grpc_address
+            service, files=TlsFiles(settings.tls), operator=operator, address=settings.grpc_address
         )
         await server.start()
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     log.info("orders are taken", address=settings.grpc_address)
+    events = Events(node, _addresses(settings.operators), Peer(operator, tls), random.Random())  # noqa: S311
     try:
-        await Events(node, _addresses(settings.operators), Peer(operator, tls), random.Random()).send_all()  # noqa: S311
+        await asyncio.gather(events.send_all(), service.clients.run())
     finally:
         await server.stop(STOP_WITHIN_S)
 

@@ -17,6 +17,7 @@ from valkey_operator.agent.configure import bring_settings
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
 from valkey_operator.agent.live_settings import NoDefaultError
 from valkey_operator.agent.messages import report_message
+from valkey_operator.agent.moved_clients import ClientMover, has_clients_of_a_primary
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.orders import (
     Refusal,
@@ -49,6 +50,7 @@ class AgentService:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self.clients = ClientMover(node)
         self.orders: dict[str, Callable[[Any], Awaitable[Settings | None]]] = {
             "Open": self._open,
             "Follow": self._follow,
@@ -101,7 +103,10 @@ class AgentService:
 
     async def _follow(self, request: pb.FollowRequest) -> None:
         primary = check_address(request.primary)
+        is_demoted = has_clients_of_a_primary(self._node.report.facts)
         await self._command("REPLICAOF", primary.host, primary.port)
+        if is_demoted:
+            await self.clients.move()
 
     async def _promote(self, request: pb.PromoteRequest) -> None:
         await self._node.refresh()

@@ -113,7 +113,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
             facts,
             objects,
             References(client, referrers, versions),
-            steps=ShardSteps(client, objects.shards.writer, tools.agents.in_term(term)),
+            steps=ShardSteps(objects.pods, objects.shards.writer, tools.agents.in_term(term)),
             events=tools.events,
             site=site,
         ).reconcile

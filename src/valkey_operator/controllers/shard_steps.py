@@ -12,13 +12,15 @@ import structlog
 
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import AgentsInTerm
-from valkey_operator.controllers.kinds import PODS, PodObject, ShardObject
+from valkey_operator.controllers.keeper import Keeper
+from valkey_operator.controllers.kinds import PodObject, ShardObject
 from valkey_operator.controllers.live_settings import LiveSettings
 from valkey_operator.controllers.valkey_facts import ShardView
 from valkey_operator.core.names import ROLE_LABEL
 from valkey_operator.core.shard.roles import role_labels
-from valkey_operator.core.shard.steps import LookAgain, Order, Reason, ShardPlan, Step, SwapRecord
-from valkey_operator.kube.client import KubeClient
+from valkey_operator.core.shard.steps import Follow, LookAgain, Order, Reason, ShardPlan, Step, SwapRecord
+from valkey_operator.kube.errors import ApiError
+from valkey_operator.kube.objects import Key
 from valkey_operator.kube.writer import Writer
 from valkey_operator.runtime.outcome import TransientError
 
@@ -35,8 +37,8 @@ Tell = Callable[[Reason, str], None]
 class ShardSteps:
     """For one term."""
 
-    def __init__(self, client: KubeClient, shards: Writer[ShardObject], agents: AgentsInTerm) -> None:
-        self._client = client
+    def __init__(self, pods: Keeper[PodObject], shards: Writer[ShardObject], agents: AgentsInTerm) -> None:
+        self._pods = pods
         self._shards = shards
         self._agents = agents
         self.settings = LiveSettings(agents)
@@ -50,6 +52,8 @@ class ShardSteps:
 
     async def carry_out(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
         """All steps in their order; raises what asks for another look."""
+        if any(isinstance(step, Follow) for step in plan.steps):
+            await self._label_before_clients_move(view)
         for step in plan.steps:
             if isinstance(step, SwapRecord):
                 record = await self._swap(step, record)
@@ -62,13 +66,24 @@ class ShardSteps:
         roles = role_labels(view.facts)
         await asyncio.gather(*(self._label(view, name, role) for name, role in roles.items() if name in view.pods))
 
+    async def _label_before_clients_move(self, view: ShardView) -> None:
+        """A server that is no primary any more drops its clients when it follows: Services shall lead elsewhere then.
+
+        What cannot be labelled must not keep servers from following; it is tried again at the end, and told.
+        """
+        try:
+            await self.label_pods(view)
+        except ApiError as problem:
+            log.warning("a pod cannot be labelled", reason=str(problem))
+
     async def _label(self, view: ShardView, node: str, role: str) -> None:
         pod = view.pods[node]
-        if pod.role == role or pod.leaving:
+        # One that was just labelled is not shown by the cache yet.
+        if pod.role == role or pod.leaving or not self._pods.store.is_current(Key(view.namespace, pod.name)):
             return
         # With the uid, a pod that is gone is not made anew.
         meta = {"namespace": view.namespace, "name": pod.name, "uid": pod.uid, "labels": {ROLE_LABEL: role}}
-        await self._client.apply(PODS.resource, {"metadata": meta}, PodObject)
+        await self._pods.writer.apply({"metadata": meta}, PodObject)
 
     async def _swap(self, step: SwapRecord, record: ShardObject) -> ShardObject:
         meta = record.metadata

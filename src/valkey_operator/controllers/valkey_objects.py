@@ -40,6 +40,7 @@ class ValkeyObjects:
         self.nodes = Keeper(client, kinds.NODES, ground.nodes, metrics)
         self.valkeys = Keeper(client, kinds.VALKEYS, ground.valkeys, metrics)
         self.shards = Keeper(client, kinds.SHARDS, ground.shards, metrics)
+        self.pods = Keeper(client, kinds.PODS, ground.pods, metrics)
         self.claims = Keeper(client, kinds.CLAIMS, ground.claims, metrics)
         self._accounts = Keeper(client, kinds.SERVICE_ACCOUNTS, ground.service_accounts, metrics)
         self._roles = Keeper(client, kinds.ROLES, ground.roles, metrics)

@@ -180,6 +180,12 @@ def parse_persistence(sections: Sections) -> PersistenceInfo:
     return PersistenceInfo(loading=_number(fields, "loading") != 0 or _number(fields, "async_loading") != 0)
 
 
+def parse_refused_writes(sections: Sections) -> int:
+    """Writes that a server refused as a replica, from section `errorstats`, which has no line for what never was."""
+    count = sections.get("errorstats", {}).get("errorstat_READONLY", "count=0").removeprefix("count=")
+    return _number({"errorstat_READONLY": count}, "errorstat_READONLY")
+
+
 def _primary_link(fields: Section) -> PrimaryLink:
     down_for_s = _number(fields, "primary_link_down_since_seconds") if _is_down(fields) else None
     return PrimaryLink(

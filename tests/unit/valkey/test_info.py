@@ -9,6 +9,7 @@ from valkey_operator.valkey.info import (
     Role,
     ServerMode,
     Version,
+    parse_refused_writes,
     parse_replication,
     parse_sections,
     parse_server,
@@ -125,3 +126,21 @@ def test_a_malformed_server_section_is_told_in_one_sentence(good: str, bad: str,
     assert good in text
     with pytest.raises(InfoError, match=sentence):
         parse_server(parse_sections(text.replace(good, bad)))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("# Errorstats\r\nerrorstat_ERR:count=2\r\nerrorstat_READONLY:count=3\r\n", 3),
+        ("# Errorstats\r\nerrorstat_ERR:count=2\r\n", 0),
+        ("# Errorstats\r\n", 0),
+        ("", 0),
+    ],
+)
+def test_writes_that_a_replica_refused_are_counted(text: str, count: int) -> None:
+    assert parse_refused_writes(parse_sections(text)) == count
+
+
+def test_a_count_of_refused_writes_that_is_no_number_is_an_error() -> None:
+    with pytest.raises(InfoError, match="errorstat_READONLY"):
+        parse_refused_writes(parse_sections("# Errorstats\nerrorstat_READONLY:many\n"))
