@@ -35,6 +35,7 @@ class ConditionType(enum.StrEnum):
     VOLUME_REFUSED = "VolumeRefused"
     REFUSED = "Refused"
     WISH_OPEN = "WishOpen"
+    WRITES_STOP = "WritesStop"
 
 
 class Condition(Model, frozen=True, kw_only=True):
@@ -109,7 +110,9 @@ class ExporterStatus(Model, frozen=True, kw_only=True):
 class WorkloadStatus(Status, frozen=True, kw_only=True):
     """What Valkey and ValkeyCluster report alike."""
 
-    version: Annotated[str | None, doc("Version of the servers, once all run the same.")] = None
+    version: Annotated[
+        str | None, doc("Version of the servers; the one that all had last, where they differ or none runs.")
+    ] = None
     total_replicas: Annotated[int | None, doc("Pods that should be there.")] = None
     ready_replicas: Annotated[int | None, doc("Pods that are Ready.")] = None
     secret_name: Annotated[str | None, doc("The Secret with which clients log in.")] = None

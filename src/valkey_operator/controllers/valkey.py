@@ -5,7 +5,7 @@ valkey_objects.py), and how a pod comes to be (node.py).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -26,13 +26,15 @@ from valkey_operator.core.render.directives import ConfigMaps, directives_for, o
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
 from valkey_operator.core.render.roll import roll_hash
-from valkey_operator.core.shard.members import needed_indices, next_eviction, next_turn, removable
+from valkey_operator.core.shard.facts import ShardFacts
+from valkey_operator.core.shard.members import last_copy, needed_indices, next_eviction, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.settings import is_proven
 from valkey_operator.core.shard.steps import Reason
-from valkey_operator.core.status.conditions import news
+from valkey_operator.core.status.conditions import is_said, news
 from valkey_operator.core.status.valkey import Findings, valkey_status
 from valkey_operator.core.validation import Problem, check_change, check_supported, check_valkey, warnings_of
+from valkey_operator.core.version_change import check_image, image_warnings
 from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.events import About, Event, EventRecorder
 from valkey_operator.kube.objects import Key
@@ -42,7 +44,7 @@ from valkey_operator.valkey.live import live_settings
 MOST_ROUNDS = 1000
 RECHECK_S = 5.0
 _NEEDED_BY_PODS = frozenset({SERVICE_ACCOUNTS.resource.kind, SECRETS.resource.kind})
-_TOLD_CONDITIONS = (ConditionType.WISH_OPEN,)
+_TOLD_CONDITIONS = (ConditionType.WISH_OPEN, ConditionType.WRITES_STOP)
 _NOT_TOLD = frozenset({Reason.MEMBERS_CHANGED, Reason.WISH_FORGOTTEN})
 
 
@@ -54,8 +56,8 @@ class Case:
     spec: EffectiveValkey
     source: NodeSource
     maps: ConfigMaps
-    wrong: Sequence[Problem]
-    """What can be seen in the spec itself."""
+    wrong: list[Problem]
+    """What can be seen in the spec, and in the versions that run."""
     refused: list[Problem] = field(default_factory=list)
     """Found on the way: what a running server does not take."""
     conflicts: list[str] = field(default_factory=list)
@@ -166,6 +168,8 @@ class ValkeyController:
         if self._record(case) is None:
             return None
         view, waits_for = await self._settle(case)
+        # Only now all servers were asked which version they are.
+        case.wrong.extend(check_image(case.spec.image, versions_of(view.facts, case.valkey.status)))
         await self._steps.label_pods(view)
         if not case.problems:
             await self._bring_settings(case, view)
@@ -206,13 +210,20 @@ class ValkeyController:
             case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
         )
         shard = self._view(case, record).facts
-        turn, proven, eviction = next_turn(shard), is_proven(shard), next_eviction(shard)
+        turn, proven, eviction = self._turn(case, shard), is_proven(shard), next_eviction(shard)
         taken = await all_done(
             *(self._ensure_node(case, index, turn, is_proven=proven) for index in sorted(needed)),
             self._objects.ensure_budget(source.owner, source.labels, case.spec, next_eviction=eviction),
         )
         case.conflicts.extend(str(conflict) for conflict in taken)
         return None
+
+    def _turn(self, case: Case, shard: ShardFacts) -> str | None:
+        """Whose pod is replaced next; if writes stop by that, not before it was said."""
+        turn, status = next_turn(shard), case.valkey.status
+        must_be_said = turn is not None and turn == last_copy(shard)
+        was_said = status is not None and is_said(status.conditions, ConditionType.WRITES_STOP)
+        return turn if was_said or not must_be_said else None
 
     async def _ensure_record(self, case: Case, volumes: Collection[int], nodes: Collection[int]) -> ShardObject | None:
         """The record; None where one of that name is not ours."""
@@ -317,7 +328,9 @@ class ValkeyController:
         """Once for each change of the spec."""
         status = case.valkey.status
         if status is None or status.observed_generation != case.valkey.metadata.generation:
-            for problem in warnings_of(case.spec):
+            known = [status.version] if status else []
+            doubts = image_warnings(case.spec.image, self._facts.images(case.valkey), known)
+            for problem in [*warnings_of(case.spec), *doubts]:
                 self._events.record(Event(_about(case.valkey), "Warning", "SeldomMeant", f"{problem.sentence()}."))
 
     def _tell(self, valkey: ValkeyObject, reason: Reason, message: str) -> None:
@@ -329,6 +342,12 @@ def told_by(nodes: Iterable[NodeObject], type_: ConditionType) -> list[str]:
     """What holds a node up, as its own status has it."""
     conditions = [each for node in nodes for each in (node.status.conditions if node.status else None) or ()]
     return [each.message for each in conditions if each.type == type_ and each.status == "True"]
+
+
+def versions_of(shard: ShardFacts, status: ValkeyStatus | None) -> list[str | None]:
+    """The versions of the servers that run, and of those that ran last."""
+    running = [member.view.version for member in shard.members if member.view is not None]
+    return [*running, status.version if status else None]
 
 
 def _about(valkey: ValkeyObject) -> About:

@@ -27,7 +27,7 @@ from valkey_operator.core.names import (
 )
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore, NodeSource
-from valkey_operator.core.render.pod import SERVER_PORT
+from valkey_operator.core.render.pod import SERVER_PORT, server_image
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
@@ -93,6 +93,11 @@ class ValkeyGround:
             return None
         digest = node.metadata.annotations.get(TEMPLATE_ANNOTATION)
         return MadeBefore(node.spec.pod_template, digest, directives_of(node))
+
+    def images(self, valkey: ValkeyObject) -> set[str]:
+        """The images that its nodes have for their servers."""
+        templates = [node.spec.pod_template for node in self.nodes(valkey).values()]
+        return {image for template in templates if template and (image := server_image(template))}
 
     def pods(self, valkey: ValkeyObject) -> list[str]:
         """All pods that exist, those of nodes that are gone too."""

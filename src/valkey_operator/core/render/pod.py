@@ -87,6 +87,12 @@ def pod_spec(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, sche
     }
 
 
+def server_image(template: Json) -> str | None:
+    """The server's image in a pod's template."""
+    containers = template.get("spec", {}).get("containers", ())
+    return next((each.get("image") for each in containers if each.get("name") == SERVER), None)
+
+
 def _server(spec: EffectiveWorkload) -> Manifest:
     return {
         "name": SERVER,

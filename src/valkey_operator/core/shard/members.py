@@ -65,6 +65,14 @@ def next_turn(facts: ShardFacts) -> str | None:
     return primary.name if len(wanted) == 1 else None
 
 
+def last_copy(facts: ShardFacts) -> str | None:
+    """The primary that has to be restarted for a changed spec while nobody could take over: writes stop meanwhile."""
+    primary = facts.member(facts.record.primary)
+    if primary is None or not primary.stale or not runs_as(primary.view, Role.PRIMARY):
+        return None
+    return primary.name if [member for member in facts.members if member.wanted] == [primary] else None
+
+
 def next_eviction(facts: ShardFacts) -> str | None:
     """The node whose pod may be evicted where all are guarded: on a cordoned machine, no primary, and all are well."""
     primary = facts.member(facts.record.primary)

@@ -28,6 +28,11 @@ def conditions_after(
     return [_condition(each, known.get(each.type), now, generation) for each in said]
 
 
+def is_said(conditions: Iterable[Condition] | None, type_: ConditionType) -> bool:
+    """Whether a condition is told to be true."""
+    return any(each.type == type_ and each.status == "True" for each in conditions or ())
+
+
 def news(
     before: Iterable[Condition] | None, after: Iterable[Condition] | None, *types: ConditionType
 ) -> list[Condition]:

@@ -22,6 +22,7 @@ from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import Owner
 from valkey_operator.core.render.pod import SERVER_PORT, password_source
 from valkey_operator.core.shard.facts import Member, ShardFacts, runs_as
+from valkey_operator.core.shard.members import last_copy
 from valkey_operator.core.shard.settings import to_configure
 from valkey_operator.core.shard.wished import obstacle
 from valkey_operator.core.status.conditions import Said, conditions_after
@@ -73,7 +74,7 @@ def valkey_status(found: Findings, before: ValkeyStatus | None) -> ValkeyStatus:
         message=verdict.message,
         observed_generation=found.generation,
         conditions=_conditions(found, verdict, before),
-        version=_version(members),
+        version=_version(members) or (before.version if before else None),
         total_replicas=found.spec.replicas,
         ready_replicas=sum(member.pod_ready for member in members),
         secret_name=_secret_name(found),
@@ -215,7 +216,16 @@ def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) 
         said.append(Said(ConditionType.VOLUME_REFUSED, True, "VolumeRefused", " ".join(found.refused_volumes)))
     if found.shard and (wish := obstacle(found.shard)):
         said.append(Said(ConditionType.WISH_OPEN, True, wish.reason, wish.message))
+    if found.shard and (last := last_copy(found.shard)):
+        said.append(Said(ConditionType.WRITES_STOP, True, "LastCopyRestarts", _writes_stop(last)))
     return conditions_after(before.conditions if before else None, said, now=found.now, generation=found.generation)
+
+
+def _writes_stop(node: str) -> str:
+    return (
+        f"{node} is restarted for the new spec, and no other node could take over: writes stop until it is back. "
+        "With 2 or more replicas they would go on."
+    )
 
 
 def _primary(found: Findings) -> Member | None:

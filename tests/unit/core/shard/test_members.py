@@ -18,6 +18,7 @@ from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import Member
 from valkey_operator.core.shard.members import (
     first_record_names_primary,
+    last_copy,
     needed_indices,
     next_eviction,
     next_turn,
@@ -211,3 +212,23 @@ class TestTheNextEviction:
 
     def test_waits_for_a_primary(self) -> None:
         assert next_eviction(facts(self.CORDONED, self.OTHER_REPLICA, on_record=record(primary=None))) is None
+
+
+class TestTheLastCopy:
+    """A primary whose restart stops writes."""
+
+    STALE = member("x-0", a_primary(), stale=True)
+
+    def test_is_a_primary_that_is_alone_and_has_to_be_restarted(self) -> None:
+        assert last_copy(facts(self.STALE)) == "x-0"
+        assert last_copy(facts(self.STALE, member("x-1", replica_of("x-0"), wanted=False))) == "x-0"
+
+    def test_is_not_one_that_can_hand_over(self) -> None:
+        assert last_copy(facts(self.STALE, member("x-1", replica_of("x-0")))) is None
+
+    def test_is_not_one_that_stays_as_it_is(self) -> None:
+        assert last_copy(facts(PRIMARY)) is None
+
+    @pytest.mark.parametrize("view", [None, waiting(), parked(), in_state(ProcessState.GONE)])
+    def test_is_not_one_that_takes_no_writes_anyway(self, view: NodeView | None) -> None:
+        assert last_copy(facts(member("x-0", view, stale=True))) is None
