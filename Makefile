@@ -9,7 +9,7 @@ VENV := .venv/bin
 READY := .venv/.ready
 PYTEST := $(VENV)/pytest
 FAST := tests/unit tests/property tests/golden tests/sim tests/program tests/testbed
-PYTHON_CODE := src testbed tests bench tools bin/testbed
+PYTHON_CODE := src testbed tests bench faults tools bin/testbed
 IMAGE := valkey-operator:dev
 
 .PHONY: help
@@ -54,7 +54,7 @@ test-all: $(READY) images cluster deploy ## the full matrix of layers and Valkey
 check: $(READY) ## lint, types, import contracts
 	$(VENV)/ruff check $(PYTHON_CODE)
 	$(VENV)/ruff format --check $(PYTHON_CODE)
-	$(VENV)/mypy src testbed tests bench tools
+	$(VENV)/mypy src testbed tests bench faults tools
 	$(VENV)/lint-imports
 
 .PHONY: fmt

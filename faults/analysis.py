@@ -1,0 +1,137 @@
+"""What follows from a history: writes that were lost, windows without writes, two primaries at once, reads gone back.
+
+Pure. Where times leave two orders open, the harmless one is taken: what is found here did happen.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+from faults.history import Outcome, Read, StatusSeen, Write, WriterLog
+
+# No order makes a node primary, and the former one again, within so short a time.
+SHORTEST_REIGN_S = 1.0
+
+
+class Lost(NamedTuple):
+    """Numbers of writes that were acknowledged and are not there, by what the client was told."""
+
+    plain: tuple[int, ...]
+    confirmed: tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """A time without an accepted write."""
+
+    since_s: float
+    until_s: float
+
+    @property
+    def length_s(self) -> float:
+        return self.until_s - self.since_s
+
+
+class Overlap(NamedTuple):
+    """Two servers that both took writes; `old` is the one that stopped first."""
+
+    old: str
+    new: str
+    since_s: float
+    until_s: float
+    strays: int
+    """Acknowledgements by the old one after the new one's first."""
+
+
+def lost(log: WriterLog, found: Collection[int]) -> Lost:
+    """Which acknowledged writes of one writer are not among those that were found in the end."""
+    there = set(found)
+    missing = [write for write in log.writes if write.is_accepted and write.number not in there]
+    return Lost(
+        plain=tuple(write.number for write in missing if write.outcome is Outcome.ACCEPTED),
+        confirmed=tuple(write.number for write in missing if write.outcome is Outcome.CONFIRMED),
+    )
+
+
+def windows(writes: Iterable[Write], since_s: float, until_s: float) -> list[Window]:
+    """Every time between two accepted writes, and from the first moment and to the last one."""
+    done = sorted(write.done_s for write in writes if write.is_accepted and since_s <= write.done_s <= until_s)
+    return [Window(*pair) for pair in pairwise([since_s, *done, until_s])]
+
+
+def longest(found: Iterable[Window]) -> Window:
+    return max(found, key=lambda window: window.length_s)
+
+
+class Stretch(NamedTuple):
+    """Acknowledgements of one server, with no long time between any two."""
+
+    server: str
+    writes: tuple[Write, ...]
+
+    @property
+    def first_done_s(self) -> float:
+        return min(write.done_s for write in self.writes)
+
+    @property
+    def last_effect_s(self) -> float:
+        return max(write.effect_s for write in self.writes)
+
+
+def stretches(accepted: Iterable[Write]) -> list[Stretch]:
+    """The times in which each server took writes."""
+    by_server: dict[str, list[list[Write]]] = {}
+    for write in sorted(accepted, key=lambda each: each.effect_s):
+        known = by_server.setdefault(write.server, [])
+        if not known or write.effect_s - known[-1][-1].done_s > SHORTEST_REIGN_S:
+            known.append([])
+        known[-1].append(write)
+    return [Stretch(server, tuple(each)) for server, known in by_server.items() for each in known]
+
+
+def overlaps(accepted: Iterable[Write]) -> list[Overlap]:
+    """Every two servers that took writes at one time: each took one that is certainly later than one of the other."""
+    pairs = combinations(stretches(accepted), 2)
+    return [overlap(one, other) for one, other in pairs if one.server != other.server and are_interleaved(one, other)]
+
+
+def are_interleaved(one: Stretch, other: Stretch) -> bool:
+    return one.first_done_s < other.last_effect_s and other.first_done_s < one.last_effect_s
+
+
+def overlap(one: Stretch, other: Stretch) -> Overlap:
+    old, new = sorted((one, other), key=lambda stretch: stretch.last_effect_s)
+    since_s = max(old.first_done_s, new.first_done_s)
+    strays = sum(write.effect_s > new.first_done_s for write in old.writes)
+    return Overlap(old.server, new.server, since_s, max(since_s, old.last_effect_s), strays)
+
+
+def most_at_once(found: Sequence[Overlap], *, anybody: bool) -> int:
+    """How many servers took writes at one time, at the worst."""
+    if not anybody:
+        return 0
+    beside = {each.new: sum(each.new == other.new for other in found) for each in found}
+    return 1 + max(beside.values(), default=0)
+
+
+def gone_back(reads: Iterable[Read]) -> int:
+    """How many reads told an older number than a read that was over before they began."""
+    ordered = sorted(reads, key=lambda read: read.sent_s)
+    over = sorted(reads, key=lambda read: read.done_s)
+    highest, index, count = 0, 0, 0
+    for read in ordered:
+        while over[index].done_s < read.sent_s:
+            highest = max(highest, over[index].value)
+            index += 1
+        count += read.value < highest
+    return count
+
+
+def untrue_s(statuses: Sequence[StatusSeen], without_writes: Iterable[Window], grace_s: float) -> float:
+    """How long the status said Ready though nobody had taken a write for longer than the grace."""
+    total = 0.0
+    for window in without_writes:
+        begin = window.since_s + grace_s
+        for seen, next_s in zip(statuses, [*(each.at_s for each in statuses[1:]), float("inf")], strict=True):
+            if seen.state == "Ready":
+                total += max(0.0, min(next_s, window.until_s) - max(seen.at_s, begin))
+    return total

@@ -1,0 +1,85 @@
+"""One run in figures: from a history, pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from faults.analysis import gone_back, longest, lost, most_at_once, overlaps, untrue_s, windows
+from faults.history import History
+from faults.promises import Figures, Promise, broken_promises
+from faults.schedule import Plan
+
+# So long may writers find nobody before a status that says Ready is untrue.
+STATUS_GRACE_S = 5.0
+
+
+class Staged(NamedTuple):
+    """A fault as it happened."""
+
+    kind: str
+    what: str
+    since_s: float
+    until_s: float
+
+
+class End(NamedTuple):
+    """How it stood when all was healed."""
+
+    settled_s: float
+    """From the last healing until the Valkey was whole again by its own words."""
+    status: str
+    """Nothing, or what was untrue in the end."""
+    found: Mapping[str, Sequence[int]] | None
+    """The numbers that are in each writer's list; None where nobody could be asked."""
+
+
+def figures(plan: Plan, promise: Promise, history: History, *, staged: Sequence[Staged], end: End) -> Figures:
+    begin_s, end_s = bounds(history)
+    found = overlaps(history.accepted())
+    lost_now = lost_by_class(history, end)
+    counted = Figures(
+        kind=plan.kind,
+        seed=plan.seed,
+        durability=plan.durability,
+        staged=[f"{each.since_s - begin_s:.1f}-{each.until_s - begin_s:.1f} s: {each.what}" for each in staged],
+        gap_ms={
+            log.name: round(longest(windows(log.writes, begin_s, end_s)).length_s * 1000, 1) for log in history.writers
+        },
+        acknowledged={log.name: sum(write.is_accepted for write in log.writes) for log in history.writers},
+        lost=lost_now,
+        overlap_ms=round(sum(each.until_s - each.since_s for each in found) * 1000, 1),
+        strays=sum(each.strays for each in found),
+        primaries_at_once=most_at_once(found, anybody=bool(history.accepted())),
+        reads=len(history.reads),
+        reads_back=gone_back(history.reads),
+        primary_changes=changes([seen.primary for seen in history.statuses if seen.primary]),
+        settled_s=round(end.settled_s, 1),
+        status=end.status,
+        untrue_s=round(untrue_s(history.statuses, windows(history.written(), begin_s, end_s), STATUS_GRACE_S), 1),
+        refusals=dict(sum((log.refusals for log in history.writers), Counter())),
+        broken=[],
+    )
+    return msgspec.structs.replace(counted, broken=broken_promises(counted, promise))
+
+
+def bounds(history: History) -> tuple[float, float]:
+    """From when every writer was under way until the last write of any."""
+    begin_s = max((next((w.done_s for w in log.writes if w.is_accepted), 0.0) for log in history.writers), default=0.0)
+    return begin_s, max((log.writes[-1].done_s for log in history.writers if log.writes), default=begin_s)
+
+
+def lost_by_class(history: History, end: End) -> dict[str, int] | None:
+    if end.found is None:
+        return None
+    all_lost = [lost(log, end.found[log.name]) for log in history.writers]
+    return {
+        "plain": sum(len(each.plain) for each in all_lost),
+        "confirmed": sum(len(each.confirmed) for each in all_lost),
+    }
+
+
+def changes(names: Sequence[str]) -> int:
+    return sum(one != other for one, other in pairwise(names))

@@ -1,0 +1,58 @@
+"""What is promised while a fault lasts, and which of it a run broke. Pure."""
+
+import enum
+
+import msgspec
+
+QUORUM = "Quorum"
+
+
+class Promise(enum.Enum):
+    """In every case: what `WAIT` confirmed in Quorum is kept, and never do two servers take writes."""
+
+    PLANNED = "planned"
+    """No acknowledged write is lost."""
+    HARMLESS = "harmless"
+    """No acknowledged write is lost, and the primary stays."""
+    UNPLANNED = "unplanned"
+    """A write that no replica had may be lost."""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a run."""
+
+    kind: str
+    seed: int
+    durability: str
+    staged: list[str]
+    gap_ms: dict[str, float]
+    """The longest time without an accepted write, by client."""
+    acknowledged: dict[str, int]
+    lost: dict[str, int] | None
+    overlap_ms: float
+    strays: int
+    primaries_at_once: int
+    reads: int
+    reads_back: int
+    primary_changes: int
+    settled_s: float
+    status: str
+    untrue_s: float
+    refusals: dict[str, int]
+    broken: list[str]
+
+
+def broken_promises(run: Figures, promise: Promise) -> list[str]:
+    """In sentences; nothing where all were kept."""
+    lost_now = run.lost or {"plain": 0, "confirmed": 0}
+    checks = {
+        "the Valkey could not be read in the end": run.lost is None,
+        f"{run.strays} writes were taken by an old primary after the new one's first": run.primaries_at_once > 1,
+        f"{lost_now['confirmed']} writes that WAIT had confirmed are lost": lost_now["confirmed"] > 0
+        and (run.durability == QUORUM or promise is not Promise.UNPLANNED),
+        f"{lost_now['plain']} acknowledged writes are lost": lost_now["plain"] > 0 and promise is not Promise.UNPLANNED,
+        f"the primary changed {run.primary_changes} times": run.primary_changes > 0 and promise is Promise.HARMLESS,
+        f"in the end: {run.status}": bool(run.status),
+        f"the status said Ready for {run.untrue_s} s without a primary": run.untrue_s > 0,
+    }
+    return [sentence for sentence, is_broken in checks.items() if is_broken]

@@ -1,0 +1,89 @@
+"""A run in figures: what it lost, how long nobody wrote, and which promises that breaks."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from faults.figures import End, Staged, figures
+from faults.history import History, Outcome, StatusSeen, Way, Write, WriterLog
+from faults.promises import Figures, Promise
+from faults.schedule import Plan
+
+ALL = range(1, 101)
+
+
+def writes(*, gap_after: int = 0, gap_s: float = 0.0, outcome: Outcome = Outcome.ACCEPTED) -> list[Write]:
+    """A hundred, one every 10 ms, with a gap after one of them."""
+    times = [number * 0.01 + (gap_s if number > gap_after else 0.0) for number in ALL]
+    return [Write(number, at, at, at + 0.001, outcome, "a") for number, at in zip(ALL, times, strict=True)]
+
+
+def run(
+    log: Sequence[Write],
+    promise: Promise = Promise.PLANNED,
+    *,
+    durability: str = "Quorum",
+    probes: Sequence[Write] = (),
+    primaries: Sequence[str] = ("cart-0",),
+    end: End | None = None,
+) -> Figures:
+    history = History(
+        writers=(WriterLog(Way.SERVICE, waits=False, writes=list(log)),),
+        probes=tuple(probes),
+        reads=(),
+        statuses=tuple(StatusSeen(float(at), "Ready", name) for at, name in enumerate(primaries)),
+    )
+    staged = [Staged("roll", "all pods", 0.5, 0.6)]
+    found = end or End(1.0, "", {"service": list(ALL)})
+    return figures(Plan("roll", 1, durability, ()), promise, history, staged=staged, end=found)
+
+
+def test_a_run_that_lost_nothing_breaks_no_promise() -> None:
+    found = run(writes(gap_after=50, gap_s=0.5))
+    assert (found.gap_ms, found.lost, found.broken) == ({"service": 510.0}, {"plain": 0, "confirmed": 0}, [])
+
+
+def without_seven() -> End:
+    return End(1.0, "", {"service": [number for number in ALL if number != 7]})
+
+
+@pytest.mark.parametrize(
+    ("promise", "outcome", "durability", "is_broken"),
+    [
+        (Promise.PLANNED, Outcome.ACCEPTED, "Available", True),
+        (Promise.HARMLESS, Outcome.ACCEPTED, "Available", True),
+        (Promise.UNPLANNED, Outcome.ACCEPTED, "Quorum", False),
+        (Promise.UNPLANNED, Outcome.CONFIRMED, "Quorum", True),
+        (Promise.UNPLANNED, Outcome.CONFIRMED, "Available", False),
+        (Promise.PLANNED, Outcome.CONFIRMED, "Available", True),
+    ],
+)
+def test_a_lost_write_breaks_what_was_promised_for_it(
+    promise: Promise, outcome: Outcome, durability: str, is_broken: bool
+) -> None:
+    found = run(writes(outcome=outcome), promise, durability=durability, end=without_seven())
+    assert sum((found.lost or {}).values()) == 1
+    assert bool(found.broken) is is_broken
+
+
+def test_two_servers_that_take_writes_break_every_promise() -> None:
+    other = [Write(1, 0.5, 0.5, 0.501, Outcome.ACCEPTED, "b")]
+    for promise in Promise:
+        found = run(writes(), promise, probes=other)
+        assert found.primaries_at_once == 2
+        assert found.broken == ["1 writes were taken by an old primary after the new one's first"]
+
+
+def test_a_new_primary_breaks_a_promise_only_where_none_was_called_for() -> None:
+    assert run(writes(), Promise.PLANNED, primaries=("cart-0", "cart-1")).broken == []
+    assert run(writes(), Promise.HARMLESS, primaries=("cart-0", "cart-1")).broken == ["the primary changed 1 times"]
+
+
+def test_a_status_that_is_untrue_in_the_end_and_data_that_cannot_be_read_are_told() -> None:
+    found = run(writes(), end=End(150.0, "not whole", None))
+    assert found.lost is None
+    assert found.broken == ["the Valkey could not be read in the end", "in the end: not whole"]
+
+
+def test_ready_without_a_primary_is_told() -> None:
+    assert run(writes(gap_after=50, gap_s=20.0)).broken == ["the status said Ready for 15.0 s without a primary"]
