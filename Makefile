@@ -111,6 +111,10 @@ bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also
 	$(VENV)/python -m bench.valkey_reaction
 	$(VENV)/python -m bench.valkey_rest
 
+.PHONY: faults
+faults: $(READY) cluster deploy ## break Valkeys for an hour, into bench/results and docs/reliability.md (ARGS=--minutes=10)
+	$(VENV)/python -m faults.run $(ARGS)
+
 # --- housekeeping ---------------------------------------------------------------------------------------------------
 
 $(READY): requirements-dev.txt requirements-uv.txt pyproject.toml

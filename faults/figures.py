@@ -48,6 +48,7 @@ def figures(plan: Plan, promise: Promise, history: History, *, staged: Sequence[
         gap_ms={
             log.name: round(longest(windows(log.writes, begin_s, end_s)).length_s * 1000, 1) for log in history.writers
         },
+        stall_ms=round(history.stall_s * 1000, 1),
         acknowledged={log.name: sum(write.is_accepted for write in log.writes) for log in history.writers},
         lost=lost_now,
         overlap_ms=round(sum(each.until_s - each.since_s for each in found) * 1000, 1),

@@ -84,6 +84,8 @@ class History:
     """Writes to every pod at its own address, which only its present primary should accept."""
     reads: tuple[Read, ...]
     statuses: tuple[StatusSeen, ...]
+    stall_s: float = 0.0
+    """The longest time for which the clients themselves did not get to run."""
 
     def written(self) -> list[Write]:
         """What writers did, in order."""

@@ -27,6 +27,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     staged: list[str]
     gap_ms: dict[str, float]
     """The longest time without an accepted write, by client."""
+    stall_ms: float
+    """The longest time for which the clients' own machine did not let them run: gaps are exact to this."""
     acknowledged: dict[str, int]
     lost: dict[str, int] | None
     overlap_ms: float

@@ -1,0 +1,167 @@
+"""Clients that write and read all the time: through the write Service, and by asking the pods for their role.
+
+Each write is the next number, appended to a list that belongs to its writer alone. Nothing is tried twice: a number
+that got no answer may be in the list or not, one that was acknowledged must be.
+"""
+
+import asyncio
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from faults.connection import Command, Connection, Reply
+from faults.history import Outcome, Read, Way, Write, WriterLog
+
+PACE_S = 0.005
+RETRY_S = 0.01
+PATIENCE_S = 0.5
+WAIT_MS = 400
+ROLE_PATIENCE_S = 0.2
+READ_PACE_S = 0.02
+
+
+class Finder(ABC):
+    """How a client gets a connection to the primary."""
+
+    @abstractmethod
+    async def connect(self) -> Connection:
+        """One to whoever seems to be primary; an OSError or TimeoutError where nobody does."""
+
+    @abstractmethod
+    def was_refused(self, connection: Connection) -> None:
+        """That one did not take a write."""
+
+
+class ByService(Finder):
+    def __init__(self, netns: Path, address: str, password: str) -> None:
+        self._netns = netns
+        self._address = address
+        self._password = password
+
+    async def connect(self) -> Connection:
+        return await Connection.open(self._netns, self._address, self._password, PATIENCE_S)
+
+    def was_refused(self, connection: Connection) -> None:
+        pass
+
+
+class ByRole(Finder):
+    """Asks all pods for their role; one that has just refused is taken only if there is no other."""
+
+    def __init__(self, netns: Path, addresses: Callable[[], Sequence[str]], password: str) -> None:
+        self._netns = netns
+        self._addresses = addresses
+        self._password = password
+        self._refused = ""
+
+    async def connect(self) -> Connection:
+        primaries: list[Connection] = []
+        try:
+            async with asyncio.TaskGroup() as group:
+                for address in self._addresses():
+                    group.create_task(self._ask(address, primaries))
+            primaries.sort(key=lambda each: each.server == self._refused)
+            chosen = primaries.pop(0) if primaries else None
+        finally:
+            for other in primaries:
+                other.close()
+        if chosen is None:
+            raise ConnectionRefusedError("nobody is primary")
+        return chosen
+
+    def was_refused(self, connection: Connection) -> None:
+        self._refused = connection.server
+
+    async def _ask(self, address: str, primaries: list[Connection]) -> None:
+        """Add a connection to the primaries if it is one."""
+        replies: list[Reply] = []
+        with contextlib.suppress(OSError, TimeoutError):
+            connection = await Connection.open(self._netns, address, self._password, ROLE_PATIENCE_S)
+            try:
+                async with asyncio.timeout(ROLE_PATIENCE_S):
+                    await connection.ask([("ROLE",)], replies)
+            finally:
+                if replies and not replies[0].error and replies[0].value[0] == "master":
+                    primaries.append(connection)
+                else:
+                    connection.close()
+
+
+class Client:
+    """Keeps one connection as long as it answers."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._connection: Connection | None = None
+
+    async def ask(self, commands: Sequence[Command], replies: list[Reply]) -> str:
+        """Replies are added as far as they came; the server's run id, or nothing where none was found."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if self._connection is None:
+                    self._connection = await self._finder.connect()
+                await self._connection.ask(commands, replies)
+        except (OSError, TimeoutError):
+            return self._drop()
+        return self._drop() if any(reply.error for reply in replies) else self._connection.server
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _drop(self) -> str:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return ""
+        self._finder.was_refused(connection)
+        connection.close()
+        return connection.server
+
+
+async def write_for_ever(client: Client, log: WriterLog, key: str) -> None:
+    number = 0
+    while True:
+        number += 1
+        commands: list[Command] = [("TIME",), ("RPUSH", key, number)]
+        commands += [("WAIT", 1, WAIT_MS)] if log.waits else []
+        replies: list[Reply] = []
+        sent_s = time.time()
+        server = await client.ask(commands, replies)
+        write = judge(number, sent_s, server, replies)
+        log.writes.append(write)
+        log.refusals.update(reply.error for reply in replies if reply.error)
+        await asyncio.sleep(PACE_S if write.is_accepted else RETRY_S)
+
+
+def judge(number: int, sent_s: float, server: str, replies: Sequence[Reply]) -> Write:
+    """What a write's replies say: to TIME, to the write, and to WAIT where that was asked."""
+    if len(replies) < 2:  # TIME and the write
+        return Write(number, sent_s, sent_s, time.time(), Outcome.UNKNOWN, server)
+    asked_at, pushed = replies[:2]
+    if pushed.error:
+        return Write(number, sent_s, sent_s, pushed.at_s, Outcome.REFUSED, server)
+    confirmed = any(isinstance(reply.value, int) and reply.value >= 1 for reply in replies[2:])
+    outcome = Outcome.CONFIRMED if confirmed else Outcome.ACCEPTED
+    return Write(number, sent_s, max(sent_s, server_time_s(asked_at)), pushed.at_s, outcome, server)
+
+
+def server_time_s(reply: Reply) -> float:
+    seconds, microseconds = reply.value
+    return int(seconds) + int(microseconds) / 1e6
+
+
+async def read_for_ever(client: Client, reads: list[Read], key: str) -> None:
+    """The last number of a writer's list, again and again."""
+    while True:
+        replies: list[Reply] = []
+        sent_s = time.time()
+        await client.ask([("LINDEX", key, -1)], replies)
+        if replies and not replies[0].error:
+            reads.append(Read(sent_s, replies[0].at_s, int(replies[0].value or 0)))
+        await asyncio.sleep(READ_PACE_S)
+
+
+def writer_logs() -> tuple[WriterLog, ...]:
+    return tuple(WriterLog(way, waits) for way in Way for waits in (False, True))

@@ -1,0 +1,55 @@
+"""The windows without writes as a picture: a row for each kind, a dot for each run, on a logarithmic scale. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from faults.results import Run
+
+LEFT, WIDTH, ROW, TOP = 200, 640, 22, 30
+SHORTEST_MS, LONGEST_MS = 5.0, 300_000.0
+TICKS = {10: "10 ms", 100: "100 ms", 1000: "1 s", 10_000: "10 s", 100_000: "100 s"}
+COLOURS = {"service": "#c2410c", "pods": "#1d4ed8"}
+LABELS = {"service": "by the Service", "pods": "by the pods"}
+
+
+def across(milliseconds: float) -> float:
+    clamped = min(max(milliseconds, SHORTEST_MS), LONGEST_MS)
+    return LEFT + WIDTH * math.log(clamped / SHORTEST_MS) / math.log(LONGEST_MS / SHORTEST_MS)
+
+
+def text(x: float, y: float, words: str, *, anchor: str = "middle", colour: str = "#333") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{words}</text>'
+
+
+def render_plot(runs: Mapping[str, Sequence[Run]]) -> str:
+    shown = {kind: told for kind, told in runs.items() if told}
+    bottom = TOP + ROW * len(shown)
+    parts = [axis(milliseconds, words, bottom) for milliseconds, words in TICKS.items()]
+    parts += [render_row(kind, told, TOP + ROW * index) for index, (kind, told) in enumerate(shown.items())]
+    parts += [
+        text(LEFT + 120 * index, 14, LABELS[way], anchor="start", colour=COLOURS[way])
+        for index, way in enumerate(COLOURS)
+    ]
+    size = f'width="{LEFT + WIDTH + 20}" height="{bottom + 30}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n'
+        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
+def axis(milliseconds: float, words: str, bottom: float) -> str:
+    x = across(milliseconds)
+    line = f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{bottom}" stroke="#ddd"/>'
+    return line + text(x, bottom + 16, words)
+
+
+def render_row(kind: str, runs: Sequence[Run], y: float) -> str:
+    name = text(LEFT - 10, y + ROW * 0.65, f"{kind} ({len(runs)})", anchor="end")
+    return name + "".join(dots(way, runs, y + ROW * share) for way, share in (("service", 0.3), ("pods", 0.7)))
+
+
+def dots(way: str, runs: Sequence[Run], y: float) -> str:
+    places = [across(run["gap_ms"][way]) for run in runs]
+    return "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOURS[way]}" fill-opacity="0.45"/>' for x in places
+    )

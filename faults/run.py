@@ -1,0 +1,108 @@
+"""`make faults`: run after run until the time is over, each kept as soon as it is done; or one again, by its seed."""
+
+import argparse
+import contextlib
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from faults import results
+from faults.catalogue import NAMES, USUAL, plan_of
+from faults.experiment import first_line, run
+from faults.ground import ground_on, shop_for_faults
+from faults.promises import Figures
+from faults.report import write_report
+from faults.schedule import Plan, next_run
+from testbed import faults as testbed_faults
+from testbed.errors import TestbedError
+from testbed.layout import Layout
+from tests.e2e.cluster import Cluster, cluster_under_test
+from tests.e2e.valkeys import Shop
+
+
+class Session:
+    """One Valkey for run after run; a new one where the durability changes, or where one did not get whole again."""
+
+    def __init__(self, cluster: Cluster, layout: Layout) -> None:
+        self._cluster = cluster
+        self._layout = layout
+        self._whole: tuple[str, Shop] | None = None
+        """The durability that the Valkey has, and where it is."""
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def make(self, planned: Plan) -> Figures:
+        shop = self._shop_for(planned.durability)
+        self._whole = None
+        try:
+            done = run(ground_on(shop, self._layout), planned)
+        finally:
+            heal_all(self._layout)
+        if not done.status:
+            self._whole = planned.durability, shop
+        return done
+
+    def _shop_for(self, durability: str) -> Shop:
+        if self._whole and self._whole[0] == durability:
+            return self._whole[1]
+        self._stack.close()
+        return self._stack.enter_context(shop_for_faults(self._cluster, durability))
+
+
+def heal_all(layout: Layout) -> None:
+    for fault in testbed_faults.active(layout):
+        testbed_faults.heal(layout, fault)
+
+
+def accumulate(session: Session, kinds: Sequence[str], minutes: float) -> None:
+    end = time.monotonic() + minutes * 60
+    while time.monotonic() < end:
+        kind, seed = next_run(results.counts(results.load(), kinds))
+        try:
+            done = session.make(plan_of(kind, seed))
+        except (AssertionError, OSError, TimeoutError, TestbedError) as problem:
+            results.keep_failure(kind, seed, first_line(problem))
+            print(f"{kind} {seed}: could not be run: {problem}", flush=True)
+        else:
+            results.keep(done)
+            print(told(done), flush=True)
+        write_report()
+
+
+def told(done: Figures) -> str:
+    gaps = ", ".join(f"{name} {gap:.0f} ms" for name, gap in done.gap_ms.items())
+    verdict = "; ".join(done.broken) or "all promises kept"
+    return f"{done.kind} {done.seed} ({done.durability}): {gaps}; lost {done.lost}; {verdict}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60, help="how long to go on (default: %(default)s)")
+    parser.add_argument("--kind", choices=NAMES, action="append", help="only these (default: all but the costly ones)")
+    parser.add_argument("--seed", type=int, help="only the run of this seed, of one kind; it is shown, and not kept")
+    parser.add_argument("--report", action="store_true", help="only write docs/reliability.md anew")
+    args = parser.parse_args()
+    if args.report:
+        return write_report()
+    if args.seed is not None and len(args.kind or ()) != 1:
+        parser.error("--seed belongs to one --kind")
+    cluster = cluster_under_test()
+    if cluster.testbed is None:
+        parser.error("faults need the machines of a testbed, and KUBECONFIG names another cluster")
+    heal_all(cluster.testbed)
+    with Session(cluster, cluster.testbed) as session:
+        if args.seed is None:
+            return accumulate(session, args.kind or USUAL, args.minutes)
+        done = session.make(plan_of(args.kind[0], args.seed))
+        print(msgspec.json.format(msgspec.json.encode(done)).decode())
+    return None
+
+
+if __name__ == "__main__":
+    main()

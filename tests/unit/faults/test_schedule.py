@@ -1,0 +1,38 @@
+"""Schedules are drawn from their seed alone, and faults of a storm overlap."""
+
+from itertools import combinations
+
+from faults.catalogue import KINDS, NAMES, USUAL, plan_of
+from faults.schedule import STORM, Planned, next_run
+
+
+def test_a_plan_is_the_same_for_the_same_seed_and_another_for_another() -> None:
+    for kind in NAMES:
+        assert plan_of(kind, 7) == plan_of(kind, 7)
+        assert plan_of(kind, 7).faults != plan_of(kind, 8).faults
+
+
+def test_a_kind_alone_lasts_within_its_bounds() -> None:
+    for name, kind in KINDS.items():
+        [fault] = plan_of(name, 3).faults
+        assert kind.lasting.shortest_s <= fault.lasts_s <= kind.lasting.longest_s
+
+
+def test_every_second_seed_is_for_quorum() -> None:
+    assert [plan_of("roll", seed).durability for seed in (1, 2, 3)] == ["Quorum", "Available", "Quorum"]
+
+
+def test_faults_of_a_storm_overlap_and_over_many_seeds_every_usual_kind_comes() -> None:
+    storms = [plan_of(STORM, seed).faults for seed in range(60)]
+    assert {fault.kind for storm in storms for fault in storm} == set(USUAL) - {STORM}
+    assert sum(overlap(storm) for storm in storms) > 50
+
+
+def overlap(storm: tuple[Planned, ...]) -> bool:
+    """Whether one comes before another is over; they are in the order of their beginning."""
+    return any(later.at_s < one.at_s + one.lasts_s for one, later in combinations(storm, 2))
+
+
+def test_the_kind_with_the_fewest_runs_is_next_with_a_seed_it_has_not_had() -> None:
+    assert next_run({"roll": 3, "drain": 1, "scale": 1}) == ("drain", 2)
+    assert next_run({"roll": 0, "drain": 0}) == ("roll", 1)
