@@ -32,12 +32,13 @@ class Happening:
     since_s: float = 0.0
     until_s: float = 0.0
     what: str = "never staged"
+    was_staged: bool = False
     needs_healing: bool = False
 
     def stage(self) -> None:
         self.since_s, self.needs_healing = time.time(), True
         try:
-            self.what = self.kind.stage()
+            self.what, self.was_staged = self.kind.stage(), True
         except (NotThereError, TestbedError, AssertionError, OSError) as problem:
             self.what = f"{self.planned.kind} not staged: {first_line(problem)[:200]}"
         self.until_s = time.time()
@@ -68,10 +69,12 @@ def run(ground: Ground, plan: Plan, *, meanwhile: Callable[[Crowd], None] = lamb
     with crowd.at_work():
         wait_until(lambda: min(crowd.accepted().values()) >= UNDER_WAY, UNDER_WAY_WITHIN_S)
         carry_out(happenings)
+        if happenings and not any(each.was_staged for each in happenings):
+            raise NotThereError("; ".join(each.what for each in happenings))
         meanwhile(crowd)
         settled_s, problem = settle(ground, crowd)
     history = crowd.history()
-    end = End(settled_s, problem or untruth(ground), read_back(crowd))
+    end = End(settled_s, problem, read_back(crowd))
     staged = [each.staged() for each in happenings]
     return figures(plan, promise_of(plan.kind), history, staged=staged, end=end)
 
@@ -98,14 +101,17 @@ def carry_out(happenings: Sequence[Happening]) -> None:
 
 
 def settle(ground: Ground, crowd: Crowd) -> tuple[float, str]:
-    """How long until the Valkey was whole, stayed so and let every writer through, or what was not."""
+    """How long until the Valkey was whole, stayed so, let every writer through and told the truth, or what was not."""
     begun_s, before = time.time(), crowd.accepted()
     whole_since_s, problem = None, ""
     while (now_s := time.time()) < begun_s + SETTLED_WITHIN_S:
         problem = not_settled(ground.shop) or silence(crowd, before)
         whole_since_s = None if problem else whole_since_s or now_s
         if whole_since_s and now_s > whole_since_s + STEADY_S:
-            return whole_since_s - begun_s, ""
+            problem = untruth(ground)
+            if not problem:
+                return whole_since_s - begun_s, ""
+            whole_since_s = None
         time.sleep(0.3)
     return time.time() - begun_s, f"not whole after {SETTLED_WITHIN_S:.0f} s: {problem}"
 
@@ -117,8 +123,11 @@ def silence(crowd: Crowd, before: Mapping[str, int]) -> str:
 
 def untruth(ground: Ground) -> str:
     """What the status says and the servers do not."""
-    status = ground.shop.status(NAME)
-    roles = {node: role_of(ground, node) for node in ground.shop.pods()}
+    try:
+        status, nodes = ground.shop.status(NAME), ground.shop.pods()
+    except AssertionError as problem:
+        return first_line(problem)
+    roles = {node: role_of(ground, node) for node in nodes}
     wanted = {node: "master" if node == status["primary"] else "slave connected" for node in roles}
     if len(roles) != NODES or roles != wanted:
         return f"the status names {status['primary']}, and the servers say {roles}"

@@ -14,6 +14,8 @@ from tests.e2e.valkeys import Shop, valkey
 
 NAME = "cart"
 NODES = 3
+PREFIX = "faults"
+"""Of the namespaces."""
 
 
 class NotThereError(Exception):
@@ -96,7 +98,7 @@ def ground_on(shop: Shop, layout: Layout) -> Ground:
 @contextlib.contextmanager
 def shop_for_faults(cluster: Cluster, durability: str) -> Iterator[Shop]:
     """A Valkey in a namespace of its own, gone with the block."""
-    with cluster.namespace("faults") as namespace:
+    with cluster.namespace(PREFIX) as namespace:
         shop = Shop(cluster, namespace)
         apply_valkey(shop, durability)
         yield shop

@@ -10,12 +10,13 @@ import msgspec
 from faults import results
 from faults.catalogue import NAMES, USUAL, plan_of
 from faults.experiment import first_line, run
-from faults.ground import ground_on, shop_for_faults
+from faults.ground import PREFIX, NotThereError, ground_on, shop_for_faults
 from faults.promises import Figures
 from faults.report import write_report
 from faults.schedule import Plan, next_run
 from testbed import faults as testbed_faults
 from testbed.errors import TestbedError
+from testbed.faults.links import all_nodes
 from testbed.layout import Layout
 from tests.e2e.cluster import Cluster, cluster_under_test
 from tests.e2e.valkeys import Shop
@@ -60,13 +61,22 @@ def heal_all(layout: Layout) -> None:
         testbed_faults.heal(layout, fault)
 
 
+def clear_up(cluster: Cluster, layout: Layout) -> None:
+    """What a session that was ended in the midst of a run has left."""
+    heal_all(layout)
+    cluster.kubectl("uncordon", *(machine.name for machine in all_nodes(layout)))
+    names = cluster.kubectl("get", "namespaces", "--output=name").split()
+    if left := [name for name in names if name.startswith(f"namespace/{PREFIX}-")]:
+        cluster.kubectl("delete", *left, "--wait=false")
+
+
 def accumulate(session: Session, kinds: Sequence[str], minutes: float) -> None:
     end = time.monotonic() + minutes * 60
     while time.monotonic() < end:
         kind, seed = next_run(results.counts(results.load(), kinds))
         try:
             done = session.make(plan_of(kind, seed))
-        except (AssertionError, OSError, TimeoutError, TestbedError) as problem:
+        except (AssertionError, OSError, TimeoutError, TestbedError, NotThereError) as problem:
             results.keep_failure(kind, seed, first_line(problem))
             print(f"{kind} {seed}: could not be run: {problem}", flush=True)
         else:
@@ -95,7 +105,7 @@ def main() -> None:
     cluster = cluster_under_test()
     if cluster.testbed is None:
         parser.error("faults need the machines of a testbed, and KUBECONFIG names another cluster")
-    heal_all(cluster.testbed)
+    clear_up(cluster, cluster.testbed)
     with Session(cluster, cluster.testbed) as session:
         if args.seed is None:
             return accumulate(session, args.kind or USUAL, args.minutes)
