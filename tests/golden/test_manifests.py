@@ -25,9 +25,13 @@ def all_objects() -> list[dict[str, Any]]:
     return [each for file in FILES for each in yaml.safe_load_all(file.read_text())]
 
 
+def is_for_agents(each: dict[str, Any]) -> bool:
+    return str(each["metadata"]["name"]).endswith("-lease")
+
+
 def objects() -> dict[str, dict[str, Any]]:
-    """Every object by its kind, the Services aside: there is one of each."""
-    found = [each for each in all_objects() if each["kind"] != "Service"]
+    """Every object by its kind, the Services and what agents may do aside: there is one of each."""
+    found = [each for each in all_objects() if each["kind"] != "Service" and not is_for_agents(each)]
     by_kind = {each["kind"]: each for each in found}
     assert len(by_kind) == len(found)
     return by_kind
@@ -101,6 +105,15 @@ def test_the_lease_and_the_secret_of_the_role_are_those_that_the_operator_takes(
         rule["resources"][0]: rule["resourceNames"] for rule in objects()["Role"]["rules"] if "resourceNames" in rule
     }
     assert named == {"leases": [LEASE_NAME], "secrets": [SECRET_NAME]}
+
+
+def test_agents_may_read_the_lease_and_nothing_else() -> None:
+    role, binding = (each for each in all_objects() if is_for_agents(each))
+    rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}
+    assert role["rules"] == [{**rule, "resourceNames": [LEASE_NAME]}]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:serviceaccounts"}
+    assert binding["subjects"] == [group]
 
 
 def test_the_arguments_are_ones_that_the_program_takes() -> None:

@@ -64,12 +64,12 @@ def ground(tmp_path: Path) -> RecordGround:
 def test_the_primary_of_the_record_is_let_in_with_its_epoch_promised(ground: RecordGround, chunked: bool) -> None:
     async def run() -> None:
         ground.api.record, ground.api.chunked = record(epoch=5), chunked
-        settings = {**ground.api.settings, "port": "6380", "min_replicas_to_write": "1"}
+        settings = {**ground.api.settings, "port": "6380"}
         async with ground.api.serving(), ground.running(**settings), ground.server():
             await ground.wait_until_open()
         path = "/apis/valkey.io/v1alpha1/namespaces/shop/valkeyshards/cart"
         assert ground.api.asked == [(f"GET {path} HTTP/1.1", "Bearer first")]
-        assert {"port 6380", "min-replicas-to-write 1"} <= set(ground.start_conf().splitlines())
+        assert {"port 6380", "min-replicas-to-write 0"} <= set(ground.start_conf().splitlines())
         assert (ground.promise()["term"], ground.promise()["epoch"]) == (0, 5)
 
     asyncio.run(run())

@@ -16,6 +16,7 @@ from tests.support.certificates import write_tls
 from tests.support.engine import metrics
 from tests.support.secret_api import SecretApi
 from valkey_operator.controllers.agents.authority import Authority, LeafSecret
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.own_certificate import OwnCertificate, utc_now
 from valkey_operator.controllers.agents.receiver import Receiver
 from valkey_operator.controllers.agents.reports import Reports
@@ -23,11 +24,12 @@ from valkey_operator.kube.client import KubeClient
 from valkey_operator.kube.objects import Key
 from valkey_operator.pki.authority import KeyPair
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.wire import posts
+from valkey_operator.wire import posts, tls_server
 from valkey_operator.wire.http_client import HttpError, Peer, post
 from valkey_operator.wire.pages import Page
-from valkey_operator.wire.posts import Post, PostServer, bind_listener
+from valkey_operator.wire.posts import Post, PostServer
 from valkey_operator.wire.tls import Reloading, TlsFiles
+from valkey_operator.wire.tls_server import bind_listener
 
 KEY = Key("shop", "cart-0")
 REPORT = pb.NodeReport(pod_uid=POD_UID, boot_id="boot", seq=1).SerializeToString()
@@ -44,7 +46,7 @@ class Replica:
         self.term: int | None = 1
         self.leader: str | None = None
         self.got: list[Page] = []
-        receiver = Receiver(self.reports, metrics(), lambda: self.term, lambda: self.leader)
+        receiver = Receiver(self.reports, Grants(), metrics(), term=lambda: self.term, leader=lambda: self.leader)
 
         def take(post: Post) -> Page:
             self.got.append(receiver.take(post))
@@ -208,7 +210,8 @@ def test_slow_callers_are_dropped_and_hold_no_more_than_their_places(
 ) -> None:
     """One is silent before the handshake, one after it, one within its request; there are three places."""
     monkeypatch.setattr(posts, "REQUEST_DEADLINE_S", 0.6)
-    monkeypatch.setattr(posts, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(tls_server, "HANDSHAKE_WITHIN_S", 0.6)
+    monkeypatch.setattr(tls_server, "MOST_CONNECTIONS", 3)
 
     async def run() -> None:
         async with world.replica().serving() as leader:

@@ -13,7 +13,7 @@ from valkey_operator.agent.whole import is_whole
 from valkey_operator.controllers.agents.messages import view_of
 from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.boot import Address
+from valkey_operator.valkey.boot import FENCED, Address
 from valkey_operator.valkey.info import (
     ConnectedReplica,
     LinkStatus,
@@ -68,7 +68,7 @@ server_views = st.builds(
     health=st.sampled_from(Health),
     server=st.none() | servers,
     replication=st.none() | replications,
-    fenced=st.none() | st.booleans(),
+    least_replicas=st.none() | st.sampled_from([0, 1, FENCED]),
 )
 facts = st.builds(
     Facts,

@@ -24,6 +24,7 @@ from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.core.shard.facts import PARKED_AT
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 OWNER = "x"
 MOST_NODES = 5
@@ -73,6 +74,7 @@ class Pod:
     generation: int
     server: Server | None = None
     promised_epoch: int = 0
+    terms: Terms | None = None
     leaving_in: int | None = None
     leaves_by_plan: bool = False
 
@@ -426,6 +428,7 @@ class World:
             process=ProcessState.GONE if server is None else ProcessState.WAITING,
             copy=CopyView() if disk is None else self._describe(disk),
             promised_epoch=pod.promised_epoch,
+            terms=pod.terms,
             leaving=pod.leaving_in is not None,
         )
         if server is None or server.role is None:

@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from tests.sim.shard_model import NOW, OWNER, BrokenRuleError, Place, World, first_record
+from tests.sim.shard_model import NOW, OWNER, BrokenRuleError, Place, Server, World, first_record
 from tests.support.shards import address_of
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.node_view import NodeView
@@ -18,6 +18,7 @@ from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.core.shard.members import first_record_names_primary, needed_indices, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import (
+    Bind,
     Follow,
     LookAgain,
     Open,
@@ -159,6 +160,8 @@ class Operator:
             raise NotObeyed(f"{step.node} has promised epoch {place.pod.promised_epoch}")
         else:
             place.pod.promised_epoch = record.epoch
+            if isinstance(step, Bind | Open | Promote):
+                place.pod.terms = step.terms
             self._obey(step, place)
         if place.pod is not None:
             self._reports[place.name] = world.report(place)
@@ -170,8 +173,14 @@ class Operator:
             if server is not None and server.role is None:
                 self._open(step, place)
             return
+        if isinstance(step, Bind):
+            return
         if server is None or server.role is None:
             raise NotObeyed(f"{place.name} has no server that runs")
+        self._command(step, place, server)
+
+    def _command(self, step: Step, place: Place, server: Server) -> None:
+        world = self._world
         match step:
             case Follow():
                 world.follow(place, node_at(step.primary.host))

@@ -109,7 +109,7 @@ def test_the_epoch_is_promised_before_the_gate_opens_and_the_term_stays(seed: in
         await asyncio.sleep(1)
 
     start = Start(kind=StartKind.WRITABLE_PRIMARY, min_replicas_to_write=2)
-    assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(9, 4, Given.PRIMARY))]
+    assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(9, 4, Given.PRIMARY, alone=True))]
 
 
 @pytest.mark.parametrize("seed", range(5))

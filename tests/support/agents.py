@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.report import Facts, Report
@@ -35,7 +36,12 @@ def lonely_node(folder: Path) -> Node:
 async def serving(node: Node, files: TlsFiles, port: int, operator: Identity = OPERATOR) -> AsyncIterator[str]:
     """The service on loopback; yields its address."""
     address = f"127.0.0.1:{port}"
-    server = make_grpc_server(AgentService(node), files=files, operator=operator, address=address)
+    server = make_grpc_server(
+        AgentService(node, LicenceKeeper(node, None)),
+        files=files,
+        operator=operator,
+        address=address,
+    )
     await server.start()
     try:
         yield address

@@ -11,11 +11,12 @@ import msgspec
 from valkey_operator.api.shard import ShardOperation, ShardOwner, ValkeyShardSpec
 from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.core.shard.facts import PARKED_AT, Member, ShardFacts
-from valkey_operator.core.shard.steps import ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Bind, ShardPlan, SwapRecord
 from valkey_operator.core.shard.switchover import SWITCHOVER
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 OURS, NEXT, OTHER = "a" * 40, "b" * 40, "c" * 40
 """Replication ids: that of the record, one that came of it, and one that has nothing to do with it."""
@@ -44,7 +45,7 @@ def in_state(process: ProcessState, **changes: Any) -> NodeView:
 
 
 def a_primary(**changes: Any) -> NodeView:
-    return msgspec.structs.replace(_RUNNING, **{"role": Role.PRIMARY, "offset": 100, **changes})
+    return msgspec.structs.replace(_RUNNING, **{"role": Role.PRIMARY, "offset": 100, "terms": Terms(), **changes})
 
 
 def replica_of(primary: str, *, up: bool = True, syncing: bool = False, **changes: Any) -> NodeView:
@@ -80,8 +81,8 @@ def facts(*members: Member, replicas: int | None = None, on_record: ValkeyShardS
 
 
 def swapped(plan: ShardPlan) -> ValkeyShardSpec:
-    """The record that a plan begins with writing."""
+    """The record that a plan begins with writing; at most the primary is told before who that will be."""
     assert plan.steps, f"nothing to do; it waits for {plan.waits_for}"
-    first = plan.steps[0]
+    first = next(step for step in plan.steps if not isinstance(step, Bind))
     assert isinstance(first, SwapRecord), first
     return first.record

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.support.agents import POD_UID
 from tests.valkey.gated import Pod
+from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.rpc import AgentService
@@ -37,7 +38,7 @@ class Agent:
             connection=ServerConnection(made.gate.socket, made.gate.password),
             first=Report(pod_uid=POD_UID, boot_id="boot", agent_version="test", seq=1, facts=Facts()),
         )
-        self.service = AgentService(self.node)
+        self.service = AgentService(self.node, LicenceKeeper(self.node, None))
 
     async def obey(self, name: str, request: Any) -> pb.Result:
         result = await self.service.obey(name, request)

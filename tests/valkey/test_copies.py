@@ -33,10 +33,12 @@ def test_the_mark_follows_the_role_from_epoch_to_epoch(version: str, tmp_path: P
         async with agent.working():
             await agent.wait_for("it waits", lambda report: report.process == pb.PROCESS_STATE_WAITING)
             await agent.obey("Open", pb.OpenRequest(order=order(1), kind=pb.START_KIND_FENCED_PRIMARY))
-            await agent.wait_for_health()
+            history = (await agent.wait_for_health()).replication.replication_id
             await asyncio.sleep(1)
             assert folder.read_mark() is None, "a fenced primary was marked"
-            await agent.obey("Unfence", pb.UnfenceRequest(order=order(1)))
+            with made.agent_client() as client:
+                client.config_set("min-replicas-to-write", 0)
+            await agent.obey("Promote", pb.PromoteRequest(order=order(1), replication_id=history))
             await wait_for_mark(agent, 1, was_primary=True)
             await agent.obey("Park", pb.ParkRequest(order=order(2)))
             await asyncio.sleep(1)

@@ -8,10 +8,13 @@ import asyncio
 import random
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import structlog
 
 from valkey_operator.agent.events import Events
+from valkey_operator.agent.fence import LicenceKeeper
+from valkey_operator.agent.leader import LeaderLine, ask_leave
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.rpc import AgentService, make_grpc_server
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
@@ -23,10 +26,10 @@ log = structlog.get_logger(__name__)
 STOP_WITHIN_S = 0.5
 
 
-async def speak_with_operator(settings: AgentSettings, node: Node, tls: Reloading) -> None:
+async def speak_with_operator(settings: AgentSettings, node: Node, tls: Reloading, keeper: LicenceKeeper) -> None:
     """Take orders and send reports until cancelled; raises AgentSettingsError where orders cannot be taken."""
     operator = operator_identity(settings.operator_namespace)
-    service = AgentService(node)
+    service = AgentService(node, keeper)
     try:
         server = make_grpc_server(
             service, files=TlsFiles(settings.tls), operator=operator, address=settings.grpc_address
@@ -35,8 +38,10 @@ async def speak_with_operator(settings: AgentSettings, node: Node, tls: Reloadin
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     log.info("orders are taken", address=settings.grpc_address)
-    events = Events(node, _addresses(settings.operators), Peer(operator, tls), random.Random())  # noqa: S311
     try:
+        line = LeaderLine(_addresses(settings.operators), Peer(operator, tls))
+        keeper.ask_operator = partial(ask_leave, line)
+        events = Events(node, line, random.Random())  # noqa: S311
         await asyncio.gather(events.send_all(), service.clients.run())
     finally:
         await server.stop(STOP_WITHIN_S)

@@ -3,7 +3,7 @@
 Owns: the order of notes and commands, so that nothing that was set is forgotten. Refuses to know: what is wanted, and
 what must change for it (live_settings.py).
 
-The caller has the node's turn: a fence that is set meanwhile would be lifted.
+The caller has the node's turn. The fence is not among live settings: it is the licence's (fence.py).
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,6 @@ from valkey_operator.agent.live_settings import Configured, changes_for, configu
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.server import ServerError
 from valkey_operator.agent.watch import ProcessId
-from valkey_operator.valkey.boot import FENCED
-from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE
 from valkey_operator.valkey.states import Health
 
 log = structlog.get_logger(__name__)
@@ -28,20 +26,18 @@ _APPEND_ONLY = "appendonly"
 async def bring_settings(node: Node, process: ProcessId, wanted: Mapping[str, str]) -> dict[str, str]:
     """Let the server have these and no other live settings; what it says of them. Raises ServerError, NoDefaultError.
 
-    It takes all of them, or none. Of the one that a fence has set nothing is said.
+    It takes all of them, or none.
     """
     before = node.configured_of(process)
     changes = changes_for(before, wanted)
-    has = await _read(node, MIN_REPLICAS_TO_WRITE, _APPEND_ONLY)
-    if int(has[MIN_REPLICAS_TO_WRITE]) >= FENCED:
-        changes.pop(MIN_REPLICAS_TO_WRITE, None)  # whoever lifts the fence sets it
+    has = await _read(node, _APPEND_ONLY)
     # On file first: an agent that dies now leaves word of what may be set.
     node.keep_configured(under_way(before, wanted))
     await _set(node, before, changes)
     node.keep_configured(configured_by_order(before, wanted))
     if has[_APPEND_ONLY] == "yes" and changes.get(_APPEND_ONLY) == "no" and wanted.get("save"):
         await _save(node)
-    return await _read(node, *sorted(wanted.keys() & changes.keys()))
+    return await _read(node, *sorted(wanted))
 
 
 async def _set(node: Node, before: Configured, changes: Mapping[str, str]) -> None:

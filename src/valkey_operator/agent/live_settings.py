@@ -7,7 +7,7 @@ Noted are the names of all that may have been set, so that what is not wanted an
 which the operator sees whether there is anything to do. Both are about one process: the next one starts anew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -39,6 +39,7 @@ class StartSettings(msgspec.Struct, frozen=True):
 
     text: str
     live: Mapping[str, str] | None
+    min_replicas_to_write: int = 0
 
 
 def settings_at_start(text: str, *, has_snapshot: bool, has_aof: bool) -> StartSettings:
@@ -48,18 +49,19 @@ def settings_at_start(text: str, *, has_snapshot: bool, has_aof: bool) -> StartS
     yet: the server would start empty beside its snapshot. It reads that, and is told to begin the file afterwards.
     """
     try:
-        live = live_settings(by_name(parse_conf(text)))
+        directives = by_name(parse_conf(text))
     except ConfError:
         return StartSettings(text, None)
+    live, least = live_settings(directives), _number(directives.get(MIN_REPLICAS_TO_WRITE))
     if live.get("appendonly", "").lower() == "yes" and has_snapshot and not has_aof:
-        return StartSettings(text + _WITHOUT_AOF, {**live, "appendonly": "no"})
-    return StartSettings(text, live)
+        return StartSettings(text + _WITHOUT_AOF, {**live, "appendonly": "no"}, least)
+    return StartSettings(text, live, least)
 
 
 def with_own_fence(start: Start, settings: StartSettings) -> Start:
-    """The start with as many replicas to write as the settings ask for: they are newer than the pod."""
-    asked = (settings.live or {}).get(MIN_REPLICAS_TO_WRITE, "")
-    return msgspec.structs.replace(start, min_replicas_to_write=int(asked)) if asked.isdecimal() else start
+    """The start with at least as many replicas to write as the settings ask for; terms of writing may ask for more."""
+    least = max(start.min_replicas_to_write, settings.min_replicas_to_write)
+    return msgspec.structs.replace(start, min_replicas_to_write=least)
 
 
 def configured_by_start(process: ProcessId, settings: StartSettings) -> Configured:
@@ -86,3 +88,7 @@ def changes_for(before: Configured, wanted: Mapping[str, str]) -> dict[str, str]
     if unknown := [name for name in gone if name not in DEFAULTS]:
         raise NoDefaultError(f"the built-in value of '{unknown[0]}' is not known; restart the pod to get it back")
     return {**{name: DEFAULTS[name] for name in gone}, **wanted}
+
+
+def _number(values: Sequence[str] | None) -> int:
+    return int(values[-1]) if values and values[-1].isdecimal() else 0

@@ -11,11 +11,11 @@ import random
 import signal
 import ssl
 import uuid
-from collections.abc import Coroutine
 from functools import partial
 
 import structlog
 
+from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.password import PasswordFollower
@@ -27,11 +27,11 @@ from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
 from valkey_operator.agent.starter import Starter, StartRules
 from valkey_operator.agent.watch import ProcessTable, listens_at
+from valkey_operator.agent.writing import Work, make_keeper, writing_works
 from valkey_operator.wire.pages import serve_pages
 from valkey_operator.wire.tls import Reloading, TlsFiles, TlsFilesError
 
 log = structlog.get_logger(__name__)
-Work = Coroutine[None, None, None]
 BETWEEN_LIBRARIES_S = 0.005
 _LARGE_LIBRARIES = ("google.protobuf.descriptor_pool", "grpc", "valkey_operator.proto.agent.v1.agent_pb2")
 
@@ -45,7 +45,9 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
         tls = Reloading(TlsFiles(settings.tls), ssl.Purpose.SERVER_AUTH)
         async with serve_pages(settings.probe_host, settings.probe_port, pages, holds) as port:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
-            await _run_until(stop, [*_works(settings, node), _speak(settings, node, tls)])
+            keeper = make_keeper(settings, node)
+            works = [*_works(settings, node), *writing_works(settings, node, keeper)]
+            await _run_until(stop, [*works, _speak(settings, node, tls, keeper)])
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     node.connection.close()
@@ -66,7 +68,7 @@ async def _run_until(stop: asyncio.Event, works: list[Work]) -> None:
         raise
 
 
-async def _speak(settings: AgentSettings, node: Node, tls: Reloading) -> None:
+async def _speak(settings: AgentSettings, node: Node, tls: Reloading, keeper: LicenceKeeper) -> None:
     # Piece by piece, with a turn for all others between. A thread would do it too, and keep 3 MiB for good.
     for library in _LARGE_LIBRARIES:
         await asyncio.sleep(BETWEEN_LIBRARIES_S)
@@ -74,7 +76,7 @@ async def _speak(settings: AgentSettings, node: Node, tls: Reloading) -> None:
     await asyncio.sleep(BETWEEN_LIBRARIES_S)
     from valkey_operator.agent.channel import speak_with_operator  # noqa: PLC0415 - see the module's docstring
 
-    await speak_with_operator(settings, node, tls)
+    await speak_with_operator(settings, node, tls, keeper)
 
 
 def _works(settings: AgentSettings, node: Node) -> list[Work]:
@@ -88,7 +90,6 @@ def _works(settings: AgentSettings, node: Node) -> list[Work]:
         node=settings.node,
         primary_domain=settings.primary_domain,
         port=settings.port,
-        min_replicas_to_write=settings.min_replicas_to_write,
         primary_wait_s=settings.primary_wait_s,
     )
     starter = Starter(node, RecordReader(settings.record).read, rules, chance=random.Random())  # noqa: S311

@@ -8,6 +8,7 @@ from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.whole import is_whole
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.info import LinkStatus, PrimaryLink, ReplicationInfo, Role
+from valkey_operator.valkey.terms import Terms
 
 
 def report_message(report: Report) -> pb.NodeReport:
@@ -26,10 +27,21 @@ def report_message(report: Report) -> pb.NodeReport:
         leaving=facts.leaving,
         whole=is_whole(facts),
         settings_digest=digest_of_settings(facts),
+        misses_primary=facts.misses_primary,
+        terms=_terms(facts.promise.terms) if facts.promise.terms else None,
     )
     if facts.server is not None:
         message.MergeFrom(_server_part(facts.server))
     return message
+
+
+def _terms(terms: Terms) -> pb.Terms:
+    return pb.Terms(
+        sets=[pb.MemberSet(nodes=members) for members in terms.sets],
+        fence_after_ms=terms.fence_after_ms,
+        missed_after_ms=terms.missed_after_ms,
+        least_replicas=terms.least_replicas,
+    )
 
 
 def _persisted(facts: Facts) -> pb.Persisted:

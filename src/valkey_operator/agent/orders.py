@@ -4,12 +4,14 @@ Owns: who is meant, which leader and epoch are too old, and what a promotion dem
 Refuses to know: how an order arrives, and how it is carried out.
 """
 
+import msgspec
 from google.protobuf.message import Message
 
 from valkey_operator.agent.promise import Given, Promise, given_by_start
 from valkey_operator.agent.report import Facts
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, Start, StartKind
+from valkey_operator.valkey.terms import Terms
 
 _START_KINDS = {
     pb.START_KIND_WRITABLE_PRIMARY: StartKind.WRITABLE_PRIMARY,
@@ -18,13 +20,12 @@ _START_KINDS = {
     pb.START_KIND_PARKED: StartKind.PARKED,
 }
 
-# Unfence: of a primary or, before a promotion, of a replica. What is not here gives no role.
+# What is not here gives no role.
 _GIVEN = {
     "Follow": Given.REPLICA,
     "Promote": Given.PRIMARY,
     "Park": Given.NONE,
     "Fence": Given.NONE,
-    "Unfence": Given.ANY,
 }
 
 
@@ -37,14 +38,18 @@ class Refusal(Exception):  # noqa: N818 - an outcome, said to the operator
 
 
 def check_order(order: pb.Order, *, pod_uid: str, promise: Promise, given: Given) -> Promise:
-    """The promise that holds once the order, which gives this role, is accepted; raises Refusal."""
+    """The promise that holds once the order, which gives this role, is accepted; raises Refusal.
+
+    Whom a primary needs is known for one epoch only.
+    """
     if order.pod_uid != pod_uid:
         raise Refusal(pb.OUTCOME_OTHER_POD, f"the order is for pod {order.pod_uid!r}, and this is {pod_uid!r}")
     if order.term < promise.term:
         raise Refusal(pb.OUTCOME_OLD_TERM, f"the order is of term {order.term}; term {promise.term} was seen")
     if order.epoch < promise.epoch:
         raise Refusal(pb.OUTCOME_OLD_EPOCH, f"the order is of epoch {order.epoch}; epoch {promise.epoch} was promised")
-    return Promise(order.term, order.epoch, given)
+    accepted = msgspec.structs.replace(promise, term=order.term, epoch=order.epoch, given=given)
+    return accepted if order.epoch == promise.epoch else msgspec.structs.replace(accepted, terms=None, alone=False)
 
 
 def given_by_order(name: str, request: Message, before: Given) -> Given:
@@ -54,6 +59,16 @@ def given_by_order(name: str, request: Message, before: Given) -> Given:
     return _GIVEN.get(name, before)
 
 
+def terms_in(terms: pb.Terms) -> Terms:
+    """The terms of writing that an order names."""
+    return Terms(
+        sets=tuple(tuple(sorted(each.nodes)) for each in terms.sets),
+        fence_after_ms=terms.fence_after_ms,
+        missed_after_ms=terms.missed_after_ms,
+        least_replicas=terms.least_replicas,
+    )
+
+
 def check_start(request: pb.OpenRequest) -> Start:
     """The way to start that was ordered; raises Refusal."""
     kind = _START_KINDS.get(request.kind)
@@ -61,7 +76,7 @@ def check_start(request: pb.OpenRequest) -> Start:
         raise Refusal(pb.OUTCOME_BAD_ORDER, f"kind of start {request.kind} is not known to this agent")
     primary = check_address(request.primary) if request.HasField("primary") else None
     try:
-        return Start(kind=kind, primary=primary, min_replicas_to_write=request.min_replicas_to_write)
+        return Start(kind=kind, primary=primary, min_replicas_to_write=request.terms.least_replicas)
     except ValueError as error:
         raise Refusal(pb.OUTCOME_BAD_ORDER, str(error)) from None
 

@@ -8,6 +8,7 @@ import enum
 import msgspec
 
 from valkey_operator.valkey.boot import StartKind
+from valkey_operator.valkey.terms import Terms
 
 
 class Given(enum.StrEnum):
@@ -20,11 +21,18 @@ class Given(enum.StrEnum):
 
 
 class Promise(msgspec.Struct, frozen=True):
-    """The highest term and epoch an order was accepted for, older ones are refused for good; and the role given."""
+    """The highest term and epoch an order was accepted for, older ones are refused for good; and the role given.
+
+    `granted` is the highest epoch that a primary was let write in. `terms` are those that it is bound by as a primary;
+    `alone`: the record names nobody who could take over, which cannot change without this node being told first.
+    """
 
     term: int = 0
     epoch: int = 0
     given: Given = Given.ANY
+    granted: int = 0
+    terms: Terms | None = None
+    alone: bool = False
 
 
 def given_by_start(kind: StartKind | None) -> Given:
@@ -32,6 +40,11 @@ def given_by_start(kind: StartKind | None) -> Given:
     if kind is StartKind.WRITABLE_PRIMARY:
         return Given.PRIMARY
     return Given.REPLICA if kind is StartKind.REPLICA else Given.NONE
+
+
+def may_grant(promise: Promise, epoch: int) -> bool:
+    """Whether a primary may be let write in an epoch. Who never accepted an order nor read the record knows none."""
+    return promise.epoch > 0 and epoch >= max(promise.epoch, promise.granted)
 
 
 def render_promise(promise: Promise) -> str:

@@ -11,7 +11,7 @@ import ssl
 import msgspec
 
 from valkey_operator.agent.settings import RecordPlace
-from valkey_operator.wire.http_client import HttpError, get
+from valkey_operator.wire.http_client import HttpError, Response, get
 
 ATTEMPT_WITHIN_S = 2.0
 
@@ -64,17 +64,21 @@ class RecordReader:
     async def read(self) -> Known:
         """Ask once; raises RecordError."""
         asked_at = asyncio.get_running_loop().time()
-        try:
-            # Both files are replaced while we run: kubelet renews the token, the cluster its authorities.
-            token = (self._place.token_dir / "token").read_text().strip()
-            context = ssl.create_default_context(cafile=self._place.token_dir / "ca.crt")
-            async with asyncio.timeout(ATTEMPT_WITHIN_S):
-                status, body = await get(self._place.api_server, self._path, token=token, context=context)
-        except TimeoutError:
-            raise RecordError(f"{self._place.api_server} gave no answer within {ATTEMPT_WITHIN_S} s") from None
-        except (HttpError, OSError, UnicodeDecodeError) as error:
-            raise RecordError(f"{self._place.api_server}: {type(error).__name__}: {error}") from error
-        return Known(parse_record(status, body), asked_at)
+        return Known(parse_record(*await ask_api_server(self._place, self._path)), asked_at)
+
+
+async def ask_api_server(place: RecordPlace, path: str) -> Response:
+    """One GET as this pod's account; raises RecordError."""
+    try:
+        # Both files are replaced while we run: kubelet renews the token, the cluster its authorities.
+        token = (place.token_dir / "token").read_text().strip()
+        context = ssl.create_default_context(cafile=place.token_dir / "ca.crt")
+        async with asyncio.timeout(ATTEMPT_WITHIN_S):
+            return await get(place.api_server, path, token=token, context=context)
+    except TimeoutError:
+        raise RecordError(f"{place.api_server} gave no answer within {ATTEMPT_WITHIN_S} s") from None
+    except (HttpError, OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{place.api_server}: {type(error).__name__}: {error}") from error
 
 
 def parse_record(status: int, body: bytes) -> ShardRecord:

@@ -38,6 +38,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     persisted: Persisted = Persisted()
     promise: Promise = Promise()
     leaving: bool = False
+    misses_primary: bool = False
+    """No primary was let write for so long that whatever was granted has run out."""
     whole: ProcessId | None = None
     """The process whose data set in memory was complete at least once since it started."""
     configured: Configured | None = None

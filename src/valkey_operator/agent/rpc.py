@@ -14,6 +14,7 @@ import structlog
 from google.protobuf import message_factory
 
 from valkey_operator.agent.configure import bring_settings
+from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
 from valkey_operator.agent.live_settings import NoDefaultError
 from valkey_operator.agent.messages import report_message
@@ -26,13 +27,15 @@ from valkey_operator.agent.orders import (
     check_promotion,
     check_start,
     given_by_order,
+    terms_in,
 )
 from valkey_operator.agent.report import is_running
 from valkey_operator.agent.server import ServerError
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT
+from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT, StartKind
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 from valkey_operator.wire.identity import Identity, has_identity
 from valkey_operator.wire.tls import Pems, TlsFiles, TlsFilesError, read_pems
 
@@ -41,6 +44,7 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
 # A process is seen some milliseconds before it has read as far as the gate.
 OPEN_TRIES = 50
 OPEN_PAUSE_S = 0.01
+LICENCE_WITHIN_S = 1.0
 _MOST_MESSAGE_BYTES = 1 << 20
 Settings = dict[str, str]
 
@@ -48,17 +52,18 @@ Settings = dict[str, str]
 class AgentService:
     """Carries orders out, one at a time."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, licence: LicenceKeeper) -> None:
         self._node = node
         self.clients = ClientMover(node)
+        self._licence = licence
         self.orders: dict[str, Callable[[Any], Awaitable[Settings | None]]] = {
             "Open": self._open,
             "Follow": self._follow,
             "Promote": self._promote,
             "Park": self._park,
             "Fence": self._fence,
-            "Unfence": self._unfence,
             "Configure": self._configure,
+            "Bind": lambda request: self._bind(terms_in(request.terms)),
             "Pause": self._pause,
             "Unpause": self._unpause,
         }
@@ -90,6 +95,8 @@ class AgentService:
 
     async def _open(self, request: pb.OpenRequest) -> None:
         start = check_start(request)
+        if start.kind is StartKind.WRITABLE_PRIMARY:
+            await self._bind(terms_in(request.terms))
         tries = OPEN_TRIES
         while True:
             try:
@@ -111,6 +118,7 @@ class AgentService:
     async def _promote(self, request: pb.PromoteRequest) -> None:
         await self._node.refresh()
         check_promotion(request, self._node.report.facts)
+        await self._bind(terms_in(request.terms))
         await self._command("REPLICAOF", "NO", "ONE")
 
     async def _park(self, _request: pb.ParkRequest) -> None:
@@ -119,8 +127,11 @@ class AgentService:
     async def _fence(self, _request: pb.FenceRequest) -> None:
         await self._command("CONFIG", "SET", "min-replicas-to-write", FENCED)
 
-    async def _unfence(self, request: pb.UnfenceRequest) -> None:
-        await self._command("CONFIG", "SET", "min-replicas-to-write", request.min_replicas_to_write)
+    async def _bind(self, terms: Terms) -> None:
+        """An order is not a licence: it may be late, and another node be primary by now."""
+        if not await self._licence.accept(terms, LICENCE_WITHIN_S):
+            epoch = self._node.report.facts.promise.epoch
+            raise Refusal(pb.OUTCOME_NO_LICENCE, f"nobody grants epoch {epoch} to this node")
 
     async def _configure(self, request: pb.ConfigureRequest) -> Settings:
         try:

@@ -43,7 +43,13 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     health: Health
     server: ServerInfo | None = None
     replication: ReplicationInfo | None = None
-    fenced: bool | None = None
+    least_replicas: int | None = None
+    """Without how many replicas it refuses writes."""
+
+    @property
+    def fenced(self) -> bool | None:
+        """Whether it refuses all writes, as far as is known."""
+        return None if self.least_replicas is None else self.least_replicas >= FENCED
 
 
 class ServerConnection:
@@ -143,12 +149,12 @@ async def observe_server(connection: ServerConnection) -> ServerView:
     try:
         sections = parse_sections(str(await connection.call("INFO", "server", "persistence", "replication")))
         loading = parse_persistence(sections).loading
-        fence = await _read_fence(connection)
+        least = await _read_least_replicas(connection)
         return ServerView(
             health=Health.LOADING if loading else Health.ANSWERS,
             server=parse_server(sections),
             replication=parse_replication(sections),
-            fenced=fence,
+            least_replicas=least,
         )
     except ServerError as error:
         return ServerView(health=error.health)
@@ -156,11 +162,11 @@ async def observe_server(connection: ServerConnection) -> ServerView:
         return ServerView(health=Health.REFUSES)
 
 
-async def _read_fence(connection: ServerConnection) -> bool | None:
+async def _read_least_replicas(connection: ServerConnection) -> int | None:
     try:
         _, value = await connection.call("CONFIG", "GET", "min-replicas-to-write")
     except ServerError as error:
         if error.health is Health.LOADING:  # unlike INFO, this is refused meanwhile
             return None
         raise
-    return int(value) >= FENCED
+    return int(value)

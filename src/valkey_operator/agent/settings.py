@@ -36,8 +36,9 @@ _FLAGS = (
     ("--token-dir", "/var/run/secrets/valkey-operator", "folder with token and ca.crt for the API server"),
     ("--cluster-domain", "", "such as cluster.local; none: the pod's search domains are tried"),
     ("--modules", "", "modules to load, as JSON: [{path, args}]; none given: all of the image's own folder"),
-    ("--min-replicas-to-write", "0", "replicas without which a primary that the record opens refuses writes"),
     ("--primary-wait", "5", "longest wait of a replica's start for its primary's port, in seconds"),
+    ("--peers", "", "host:port of the agents of the shard's nodes, a name that stands for all of them"),
+    ("--peer-address", ":9445", "where they are answered"),
 )
 
 
@@ -75,8 +76,10 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     probe_port: int
     record: RecordPlace | None
     primary_domain: str
-    min_replicas_to_write: int
     primary_wait_s: float
+    peers: str
+    peer_host: str | None
+    peer_port: int
     log_level: str
 
 
@@ -91,6 +94,7 @@ def agent_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Ag
     """Flags before environment before defaults; raises AgentSettingsError."""
     text = {flag: _text(flag, default, chosen, environ) for flag, default, _ in _FLAGS}
     probe_host, probe_port = _address("--probe-address", text["--probe-address"])
+    peer_host, peer_port = _address("--peer-address", text["--peer-address"])
     _address("--grpc-address", text["--grpc-address"])
     return AgentSettings(
         namespace=text["--namespace"],
@@ -111,8 +115,10 @@ def agent_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Ag
         probe_port=probe_port,
         record=_record(text, environ),
         primary_domain=_primary_domain(text["--namespace"], text["--cluster-domain"]),
-        min_replicas_to_write=int(_number("--min-replicas-to-write", text["--min-replicas-to-write"])),
         primary_wait_s=_number("--primary-wait", text["--primary-wait"]),
+        peers=text["--peers"],
+        peer_host=peer_host,
+        peer_port=peer_port,
         log_level=chosen.log_level,
     )
 

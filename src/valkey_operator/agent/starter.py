@@ -15,7 +15,7 @@ import structlog
 
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
 from valkey_operator.agent.node import Node
-from valkey_operator.agent.promise import Promise, given_by_start
+from valkey_operator.agent.promise import given_by_start
 from valkey_operator.agent.reach import resolve, wait_for_port
 from valkey_operator.agent.record import Known, RecordError
 from valkey_operator.agent.report import Facts
@@ -41,7 +41,6 @@ class StartRules(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     primary_domain: str
     port: int
-    min_replicas_to_write: int = 0
     primary_wait_s: float = 5.0
 
 
@@ -106,7 +105,7 @@ class Starter:
                 return False
             # A replica whose first attempt fails would try again only a second later.
             await wait_for_port(address, deadline, lambda: self._waits(server))
-        await self._open(known, decision, server, self._start(decision.kind, address))
+        await self._open(known, decision, server, Start(kind=decision.kind, primary=address))
         return True
 
     async def _open(self, known: Known, decision: Decision, server: ProcessId, start: Start) -> None:
@@ -116,7 +115,15 @@ class Starter:
                 if not self._waits(server) or self._decide(known) != decision:
                     return
                 promise = self._node.report.facts.promise
-                self._node.keep_promise(Promise(promise.term, known.record.epoch, given_by_start(start.kind)))
+                self._node.keep_promise(
+                    msgspec.structs.replace(
+                        promise,
+                        epoch=known.record.epoch,
+                        given=given_by_start(start.kind),
+                        terms=None,
+                        alone=start.kind is StartKind.WRITABLE_PRIMARY,
+                    )
+                )
                 try:
                     self._node.let_in(start)
                 except (NobodyWaitsError, AnswerTooLateError) as problem:
@@ -133,10 +140,6 @@ class Starter:
 
     def _host(self, primary: str) -> str:
         return f"{primary}.{self._rules.primary_domain}"
-
-    def _start(self, kind: StartKind, primary: Address | None) -> Start:
-        least = self._rules.min_replicas_to_write if kind is StartKind.WRITABLE_PRIMARY else 0
-        return Start(kind=kind, primary=primary, min_replicas_to_write=least)
 
     async def _pause(self, server: ProcessId, pause_s: float) -> None:
         """Wait, but no longer than this server does."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from valkey_operator.controllers.agents.authority import Authority
 from valkey_operator.controllers.agents.channels import Channels
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.orders import Agents
 from valkey_operator.controllers.agents.own_certificate import OwnCertificate
 from valkey_operator.controllers.agents.receiver import Receiver
@@ -44,6 +45,7 @@ class AgentSide:
     agents: Agents
     authority: Authority
     receiver: Receiver
+    grants: Grants
     door: Door | None
     _server: PostServer | None = None
     _own: OwnCertificate | None = None
@@ -53,14 +55,17 @@ class AgentSide:
         cls, client: KubeClient, leadership: Leadership, metrics: EngineMetrics, *, namespace: str, door: Door | None
     ) -> "AgentSide":
         """The parts, none of which does anything yet."""
-        reports = Reports(asyncio.get_running_loop().time)
+        reports, grants = Reports(asyncio.get_running_loop().time), Grants()
         channels = Channels(door.files if door else _NO_FILES)
         return cls(
             reports=reports,
             channels=channels,
             agents=Agents(reports, channels, leadership.check),
             authority=Authority(client, namespace),
-            receiver=Receiver(reports, metrics, lambda: leadership.term, lambda: leadership.other_leader),
+            receiver=Receiver(
+                reports, grants, metrics, term=lambda: leadership.term, leader=lambda: leadership.other_leader
+            ),
+            grants=grants,
             door=door,
         )
 

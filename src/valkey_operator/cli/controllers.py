@@ -98,6 +98,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
     """The controller of Valkeys."""
     ground = make_ground(tools.caches, tools.namespace)
     facts = ValkeyGround(ground, tools.reports, tools.operator_namespace)
+    tools.grants.read_from(ground.shards)
     site = Site(
         operator_namespace=tools.operator_namespace,
         report_service=tools.report_service,

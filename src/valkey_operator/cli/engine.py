@@ -14,6 +14,7 @@ import msgspec
 
 from valkey_operator.cli.agent_side import AgentSide, Door
 from valkey_operator.controllers.agents.authority import Authority
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.orders import Agents, AgentsInTerm
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.kube.api_server import wait_for_api_server
@@ -60,6 +61,7 @@ class Tools:
     leadership: Leadership
     reports: Reports
     agents: Agents
+    grants: Grants
     authority: Authority
     settings: EngineSettings
 
@@ -149,6 +151,7 @@ class Engine:
             leadership=leadership,
             reports=side.reports,
             agents=side.agents,
+            grants=side.grants,
             authority=side.authority,
             settings=self.settings,
         )

@@ -26,8 +26,8 @@ from valkey_operator.runtime.health import Readiness, health_pages
 from valkey_operator.runtime.holder import holder_name, join_address
 from valkey_operator.runtime.metrics import EngineMetrics
 from valkey_operator.wire.pages import Pages, serve_pages
-from valkey_operator.wire.posts import bind_listener
 from valkey_operator.wire.tls import TlsFiles
+from valkey_operator.wire.tls_server import bind_listener
 
 log = structlog.get_logger(__name__)
 

@@ -28,7 +28,7 @@ from valkey_operator.core.names import (
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore, NodeSource
 from valkey_operator.core.render.pod import SERVER_PORT, server_image
-from valkey_operator.core.shard.facts import Member, ShardFacts
+from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.live import live_settings, settings_digest
@@ -126,7 +126,7 @@ class ValkeyGround:
             record=record,
             members=members,
             replicas=replicas,
-            min_replicas_to_write=source.spec.replication.min_replicas_to_write,
+            writing=writing_rules(source.spec),
             settings_digest=settings_digest(live_settings(source.directives)),
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             now=utc_now(),
@@ -168,6 +168,17 @@ class ValkeyGround:
 def directives_of(node: NodeObject) -> dict[str, list[str]]:
     """What the server of a node reads at its next start."""
     return (node.spec.valkey_config.directives if node.spec.valkey_config else None) or {}
+
+
+def writing_rules(spec: EffectiveValkey) -> WritingRules:
+    """What the spec says about writing. A cache needs nobody's leave: it rather loses what it has."""
+    failover = spec.failover
+    return WritingRules(
+        fence_after_ms=0 if spec.durability == "Cache" else failover.fence_after_milliseconds,
+        missed_after_ms=failover.detect_after_milliseconds,
+        min_replicas=spec.replication.min_replicas_to_write,
+        half_attached=spec.durability == "Quorum",
+    )
 
 
 def owner_of(valkey: ValkeyObject) -> Owner:

@@ -9,6 +9,7 @@ import msgspec
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 
 class LinkView(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,3 +58,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     leaving: bool = False
     settings_digest: str | None = None
     """Of the live settings that the running server has; None: none runs, or its agent does not tell."""
+    misses_primary: bool = False
+    """No primary was let write by this node for so long that whatever it granted has run out."""
+    terms: Terms | None = None
+    """Those that this node is bound by, as a primary."""

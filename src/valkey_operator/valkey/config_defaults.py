@@ -109,7 +109,6 @@ _DEFAULTS = """
     maxmemory-policy noeviction
     maxmemory-samples 5
     min-replicas-max-lag 10
-    min-replicas-to-write 0
     no-appendfsync-on-rewrite no
     notify-keyspace-events
     oom-score-adj no

@@ -97,8 +97,8 @@ def how_it_changes(key: str) -> Change:
 
 
 def is_live(key: str) -> bool:
-    """Whether running servers of all versions take a directive of a user's, or of a field that has one of its own."""
-    return how_it_changes(key) is Change.LIVE or key == MIN_REPLICAS_TO_WRITE
+    """Whether running servers of all versions take this directive from whoever wants to change it."""
+    return how_it_changes(key) is Change.LIVE
 
 
 def _is_taken_by_all(key: str) -> bool:

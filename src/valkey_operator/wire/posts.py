@@ -1,31 +1,22 @@
 """An HTTP server just large enough for one POST per connection, over mutual TLS.
 
-Owns: the handshake with the newest certificate, who the caller is, and bounds: on connections (those that still shake
-hands included), on the size of a request, on the time it may take. Refuses to know: what is posted, and who may.
+Owns: bounds on the size of a request, and on the time it may take. Refuses to know: what is posted, and who may.
 """
 
 import asyncio
-import errno
 import http
 import socket
 from collections.abc import Callable, Mapping
 
 import msgspec
-import structlog
 
 from valkey_operator.wire.pages import Page, render_page
-from valkey_operator.wire.tls import Reloading, peer_uris
-
-log = structlog.get_logger(__name__)
+from valkey_operator.wire.tls import Reloading
+from valkey_operator.wire.tls_server import Caller, TlsServer
 
 REQUEST_DEADLINE_S = 5.0
-MOST_HEAD_BYTES = 8192
 MOST_BODY_BYTES = 1 << 16
-MOST_CONNECTIONS = 256
-_ACCEPT_PAUSE_S = 0.1
 _REQUEST_LINE_WORDS = 3
-# It may be built into the kernel and switched off.
-_NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 class Post(msgspec.Struct, frozen=True):
@@ -46,22 +37,6 @@ class RequestError(Exception):
         self.page = Page(f"{sentence}\n".encode(), status)
 
 
-def bind_listener(host: str | None, port: int) -> socket.socket:
-    """A socket that has its address (None: every interface) but refuses connections yet; raises OSError."""
-    if host is None and socket.has_dualstack_ipv6():
-        try:
-            return _bind(socket.AF_INET6, ("::", port), dual=True)
-        except OSError as error:
-            if error.errno not in _NO_IPV6:
-                raise
-    family, _, _, _, address = socket.getaddrinfo(
-        host or "0.0.0.0",  # noqa: S104 - as asked
-        port,
-        type=socket.SOCK_STREAM,
-    )[0]
-    return _bind(family, address)
-
-
 def parse_head(routes: Routes, head: bytes) -> tuple[Callable[[Post], Page], int]:
     """Who answers, and how long the body is; raises RequestError."""
     request_line, *lines = head.split(b"\r\n")
@@ -79,63 +54,26 @@ class PostServer:
     """Listens from the moment it is made, answers while it runs."""
 
     def __init__(self, listener: socket.socket, tls: Reloading, routes: Routes) -> None:
-        listener.setblocking(False)
-        listener.listen(MOST_CONNECTIONS)
-        self._listener = listener
-        self._tls = tls
         self._routes = routes
-        self._free = asyncio.Semaphore(MOST_CONNECTIONS)
+        self._server = TlsServer(listener, tls, self._exchange)
 
     async def run(self) -> None:
-        """Answer until cancelled; callers beyond the bound wait to be accepted."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                await self._free.acquire()
-                connection = await self._accept()
-                group.create_task(self._serve(connection)).add_done_callback(lambda _: self._free.release())
+        """Answer until cancelled."""
+        await self._server.run()
 
-    async def _accept(self) -> socket.socket:
-        while True:
-            try:
-                connection, _ = await asyncio.get_running_loop().sock_accept(self._listener)
-            except OSError as problem:  # a caller that is gone already, or no file left for one more
-                log.warning("a connection could not be accepted", reason=str(problem))
-                await asyncio.sleep(_ACCEPT_PAUSE_S)
-            else:
-                return connection
+    async def _exchange(self, caller: Caller) -> None:
+        async with asyncio.timeout(REQUEST_DEADLINE_S):
+            caller.writer.write(render_page(await self._answer(caller)))
+            await caller.writer.drain()
+            caller.writer.close()
+            await caller.writer.wait_closed()
 
-    async def _serve(self, connection: socket.socket) -> None:
+    async def _answer(self, caller: Caller) -> Page:
         try:
-            async with asyncio.timeout(REQUEST_DEADLINE_S):
-                await self._exchange(connection)
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as problem:
-            log.debug("a caller was dropped", reason=f"{type(problem).__name__}: {problem}")
-        except Exception:  # one request must not end the server
-            log.exception("a request failed by a defect")
-        finally:
-            connection.close()
-
-    async def _exchange(self, connection: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(limit=MOST_HEAD_BYTES)
-        protocol = asyncio.StreamReaderProtocol(reader)
-        transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection, ssl=self._tls.context())
-        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        try:
-            uris = peer_uris(writer.get_extra_info("ssl_object").getpeercert())
-            writer.write(render_page(await self._answer(reader, uris)))
-            await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-        finally:
-            transport.abort()
-
-    async def _answer(self, reader: asyncio.StreamReader, uris: list[str]) -> Page:
-        try:
-            respond, size = parse_head(self._routes, await reader.readuntil(b"\r\n\r\n"))
+            respond, size = parse_head(self._routes, await caller.reader.readuntil(b"\r\n\r\n"))
         except RequestError as error:
             return error.page
-        return respond(Post(uris, await reader.readexactly(size)))
+        return respond(Post(caller.uris, await caller.reader.readexactly(size)))
 
 
 def _body_size(lines: list[bytes]) -> int:
@@ -147,16 +85,3 @@ def _body_size(lines: list[bytes]) -> int:
     if len(lengths[0]) > len(str(MOST_BODY_BYTES)) or int(lengths[0]) > MOST_BODY_BYTES:
         raise RequestError(http.HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {MOST_BODY_BYTES} bytes")
     return int(lengths[0])
-
-
-def _bind(family: int, address: tuple[object, ...], *, dual: bool = False) -> socket.socket:
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not dual))
-        listener.bind(address)
-    except OSError:
-        listener.close()
-        raise
-    return listener

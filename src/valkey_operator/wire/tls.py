@@ -5,6 +5,7 @@ Refuses to know: who made the files. Names are checked by the caller, after the 
 """
 
 import ssl
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,14 +53,23 @@ def read_pems(files: TlsFiles) -> Pems:
         raise TlsFilesError(f"{error.filename} cannot be read: {error.strerror}.") from error
 
 
-def make_context(files: TlsFiles, purpose: ssl.Purpose) -> ssl.SSLContext:
-    """A context for one side; SERVER_AUTH is that of a client. The peer's name is not checked here."""
+# OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which Python passes on but has no name for.
+_NO_CHECK_TIME = 0x200000
+
+
+def make_context(files: TlsFiles, purpose: ssl.Purpose, *, expired_too: bool = False) -> ssl.SSLContext:
+    """A context for one side; SERVER_AUTH is that of a client. The peer's name is not checked here.
+
+    `expired_too`: chain and key are checked, dates are not.
+    """
     server_side = purpose is ssl.Purpose.CLIENT_AUTH
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VERIFY_X509_STRICT
+    if expired_too:
+        context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
     try:
         context.load_cert_chain(files.certificate, files.key)
         context.load_verify_locations(files.roots)
@@ -77,18 +87,18 @@ def peer_uris(certificate: dict[str, Any] | None) -> list[str]:
 class Reloading:
     """A context that follows its files; new connections get the newest one that can be used."""
 
-    def __init__(self, files: TlsFiles, purpose: ssl.Purpose) -> None:
+    def __init__(self, files: TlsFiles, purpose: ssl.Purpose, *, expired_too: bool = False) -> None:
         self._files = files
-        self._purpose = purpose
+        self._make = partial(make_context, files, purpose, expired_too=expired_too)
         self._stamp = stamp_of(files)
-        self._context = make_context(files, purpose)
+        self._context = self._make()
 
     def context(self) -> ssl.SSLContext:
         """The context for the next connection; a half-written change keeps the former one until it is whole."""
         stamp = stamp_of(self._files)
         if stamp != self._stamp:
             try:
-                self._context, self._stamp = make_context(self._files, self._purpose), stamp
+                self._context, self._stamp = self._make(), stamp
             except TlsFilesError:
                 return self._context
         return self._context

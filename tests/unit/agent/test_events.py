@@ -5,7 +5,7 @@ from valkey_operator.agent.report import Facts, Report
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 
 REPORT = Report(pod_uid="uid", boot_id="boot", agent_version="1", seq=5, facts=Facts())
-BEFORE = Delivery(leader="old:1", term=3, acked_seq=4)
+BEFORE = Delivery(term=3, acked_seq=4)
 
 
 def ack(**changes: object) -> bytes:
@@ -16,16 +16,16 @@ def ack(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("status", "body", "after"),
     [
-        (200, ack(), Delivery(leader="old:1", term=3, acked_seq=5)),
-        (200, ack(term=4), Delivery(leader="old:1", term=4, acked_seq=5)),
-        (200, ack(term=2), Delivery(leader=None, term=3, acked_seq=4)),
-        (200, ack(seq=4), Delivery(leader=None, term=3, acked_seq=4)),
-        (200, ack(boot_id="former"), Delivery(leader=None, term=3, acked_seq=4)),
-        (200, b"\xff", Delivery(leader=None, term=3, acked_seq=4)),
-        (200, b"", Delivery(leader=None, term=3, acked_seq=4)),
-        (421, pb.Misdirected(leader="new:1").SerializeToString(), Delivery(leader="new:1", term=3, acked_seq=4)),
-        (421, b"", Delivery(leader=None, term=3, acked_seq=4)),
-        (503, b"", Delivery(leader=None, term=3, acked_seq=4)),
+        (200, ack(), Delivery(term=3, acked_seq=5)),
+        (200, ack(term=4), Delivery(term=4, acked_seq=5)),
+        (200, ack(term=2), Delivery(term=3, acked_seq=4)),
+        (200, ack(seq=4), Delivery(term=3, acked_seq=4)),
+        (200, ack(boot_id="former"), Delivery(term=3, acked_seq=4)),
+        (200, b"\xff", Delivery(term=3, acked_seq=4)),
+        (200, b"", Delivery(term=3, acked_seq=4)),
+        (421, pb.Misdirected(leader="new:1").SerializeToString(), Delivery(term=3, acked_seq=4)),
+        (421, b"", Delivery(term=3, acked_seq=4)),
+        (503, b"", Delivery(term=3, acked_seq=4)),
     ],
 )
 def test_only_an_ack_of_this_report_by_the_newest_leader_counts(status: int, body: bytes, after: Delivery) -> None:

@@ -56,7 +56,7 @@ class TestStart:
         assert settings_at_start(text, has_snapshot=has_snapshot, has_aof=has_aof).text == text
 
     @pytest.mark.parametrize(("text", "number"), [("min-replicas-to-write 2\n", 2), ("hz 10\n", 1), ('hz "\n', 1)])
-    def test_the_settings_say_how_many_replicas_a_write_needs(self, text: str, number: int) -> None:
+    def test_the_settings_say_how_many_replicas_a_write_needs_at_least(self, text: str, number: int) -> None:
         settings = settings_at_start(text, has_snapshot=False, has_aof=False)
         start = Start(kind=StartKind.WRITABLE_PRIMARY, min_replicas_to_write=1)
         assert with_own_fence(start, settings).min_replicas_to_write == number

@@ -5,6 +5,7 @@ from valkey_operator.agent.report import Facts, Persisted, Report
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.boot import FENCED
 from valkey_operator.valkey.info import LinkStatus
 from valkey_operator.valkey.states import Health, ProcessState
 
@@ -25,7 +26,7 @@ def test_a_replica_tells_the_offset_of_its_own_data() -> None:
         health=Health.ANSWERS,
         server=build.server(),
         replication=build.replica(applied_offset=5, received_offset=9, status=LinkStatus.DOWN),
-        fenced=False,
+        least_replicas=0,
     )
     message = message_of(Facts(server=view))
     assert (message.replication.offset, message.replication.link.received_offset) == (5, 9)
@@ -49,7 +50,7 @@ def test_the_whole_report_survives_the_wire() -> None:
         health=Health.ANSWERS,
         server=build.server(),
         replication=build.primary(replicas=(build.connected_replica(),), former_replication_id="c" * 40),
-        fenced=True,
+        least_replicas=FENCED,
     )
     persisted = Persisted(rdb=True, aof=True, epoch=7, was_primary=True, offset=9)
     facts = Facts(

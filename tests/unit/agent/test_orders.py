@@ -63,7 +63,6 @@ def test_a_promise_is_read_back_as_it_was_kept() -> None:
         ("Promote", pb.PromoteRequest(), Given.PRIMARY),
         ("Park", pb.ParkRequest(), Given.NONE),
         ("Fence", pb.FenceRequest(), Given.NONE),
-        ("Unfence", pb.UnfenceRequest(), Given.ANY),
         ("Configure", pb.ConfigureRequest(), Given.REPLICA),
         ("Pause", pb.PauseRequest(), Given.REPLICA),
     ],
@@ -77,7 +76,7 @@ def test_an_order_gives_a_role_or_leaves_the_one_before(name: str, request_: Mes
     [
         (pb.OpenRequest(kind=pb.START_KIND_PARKED), Start(kind=StartKind.PARKED)),
         (
-            pb.OpenRequest(kind=pb.START_KIND_WRITABLE_PRIMARY, min_replicas_to_write=1),
+            pb.OpenRequest(kind=pb.START_KIND_WRITABLE_PRIMARY, terms=pb.Terms(least_replicas=1)),
             Start(kind=StartKind.WRITABLE_PRIMARY, min_replicas_to_write=1),
         ),
         (

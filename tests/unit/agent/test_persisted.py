@@ -8,6 +8,7 @@ from valkey_operator.agent.promise import Given, Promise
 from valkey_operator.agent.report import Facts, Persisted
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
+from valkey_operator.valkey.boot import FENCED
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
 from valkey_operator.valkey.states import Health, ProcessState
 
@@ -18,11 +19,11 @@ def facts(
     replication: ReplicationInfo,
     given: Given = Given.ANY,
     *,
-    fenced: bool | None = False,
+    least: int | None = 0,
     health: Health = Health.ANSWERS,
     state: ProcessState = ProcessState.RUNNING,
 ) -> Facts:
-    view = ServerView(health=health, server=build.server(), replication=replication, fenced=fenced)
+    view = ServerView(health=health, server=build.server(), replication=replication, least_replicas=least)
     return Facts(process=Watched(state, ProcessId(7, 1), 1), server=view, promise=Promise(1, 5, given))
 
 
@@ -32,9 +33,9 @@ def facts(
         (facts(build.primary()), CopyMark(5, was_primary=True)),
         (facts(build.primary(), Given.PRIMARY), CopyMark(5, was_primary=True)),
         (facts(build.replica()), CopyMark(5)),
-        (facts(build.replica(), Given.REPLICA, fenced=True), CopyMark(5)),
-        (facts(build.primary(), fenced=True), None),
-        (facts(build.primary(), fenced=None), None),
+        (facts(build.replica(), Given.REPLICA, least=FENCED), CopyMark(5)),
+        (facts(build.primary(), least=FENCED), None),
+        (facts(build.primary(), least=None), None),
         (facts(build.primary(), Given.NONE), None),
         (facts(build.primary(), Given.REPLICA), None),
         (facts(build.replica(), Given.PRIMARY), None),

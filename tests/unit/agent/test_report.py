@@ -15,7 +15,7 @@ RUNNING = Watched(ProcessState.RUNNING, ProcessId(7, 1), 1)
 
 def view(replication: ReplicationInfo, uptime_s: int = 60) -> ServerView:
     return ServerView(
-        health=Health.ANSWERS, server=build.server(uptime_s=uptime_s), replication=replication, fenced=False
+        health=Health.ANSWERS, server=build.server(uptime_s=uptime_s), replication=replication, least_replicas=0
     )
 
 

@@ -41,7 +41,7 @@ def test_a_flag_wins_over_the_environment() -> None:
 
 def test_without_a_shard_no_record_is_read() -> None:
     settings = settings_of()
-    assert (settings.record, settings.min_replicas_to_write, settings.primary_wait_s) == (None, 0, 5)
+    assert (settings.record, settings.primary_wait_s) == (None, 5)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,6 @@ def test_the_primary_is_found_by_its_service_in_the_domain_of_the_cluster() -> N
     [
         (["--shard", "cart"], "--shard is set and --api-server is not; give it, or run in a pod."),
         (["--shard", "cart", "--api-server", "api"], "--api-server is 'api', which is no address; write HOST:PORT."),
-        (["--min-replicas-to-write", "1.5"], "--min-replicas-to-write is '1.5'; write a number from 0 to 3600."),
         (["--primary-wait", "-1"], "--primary-wait is '-1'; write a number from 0 to 3600."),
         (["--node", ""], "--node is not set; give it, or set VALKEY_AGENT_NODE."),
         (["--port", "65536"], "--port has port '65536'; write a number up to 65535."),

@@ -12,7 +12,7 @@ NOW, BEFORE = ProcessId(9, 2), ProcessId(7, 1)
 
 
 def facts(replication: ReplicationInfo, *, whole: ProcessId | None, health: Health = Health.ANSWERS) -> Facts:
-    view = ServerView(health=health, server=build.server(), replication=replication, fenced=False)
+    view = ServerView(health=health, server=build.server(), replication=replication, least_replicas=0)
     return Facts(process=Watched(ProcessState.RUNNING, NOW, 1), server=view, whole=whole)
 
 

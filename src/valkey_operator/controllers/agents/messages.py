@@ -16,6 +16,7 @@ from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, StartKind
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
 _VERSION = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}")
@@ -40,6 +41,7 @@ class Outcome(enum.StrEnum):
     BEHIND = "behind"
     SERVER_REFUSED = "server-refused"
     NO_ANSWER = "no-answer"
+    NO_LICENCE = "no-licence"
 
 
 _OUTCOMES = {
@@ -73,6 +75,8 @@ def view_of(report: pb.NodeReport) -> NodeView:
         leaving=report.leaving,
         whole=report.whole,
         settings_digest=_given(report, "settings_digest"),
+        misses_primary=report.misses_primary,
+        terms=_terms(report.terms) if report.HasField("terms") else None,
     )
 
 
@@ -82,7 +86,7 @@ def outcome_of(result: pb.Result) -> Outcome:
 
 
 def order_message(name: str, order: pb.Order, fields: dict[str, Any]) -> Message:
-    """The request of an order by its name in agent.proto; an `Address` or a `StartKind` may be among the fields."""
+    """The request of an order by its name in agent.proto; an address, a kind of start or terms may be in the fields."""
     request = message_factory.GetMessageClass(_SERVICE.methods_by_name[name].input_type)
     return request(order=order, **{field: _wire_value(value) for field, value in fields.items()})
 
@@ -93,6 +97,14 @@ def _wire_value(value: object) -> object:
             return pb.Address(host=value.host, port=value.port)
         case StartKind():
             return f"START_KIND_{value.name}"
+        case Terms():
+            sets = [pb.MemberSet(nodes=members) for members in value.sets]
+            return pb.Terms(
+                sets=sets,
+                fence_after_ms=value.fence_after_ms,
+                missed_after_ms=value.missed_after_ms,
+                least_replicas=value.least_replicas,
+            )
         case _:
             return value
 
@@ -106,6 +118,15 @@ def _link(link: pb.Link) -> LinkView | None:
         up=link.up,
         syncing=link.sync_in_progress,
         received_offset=link.received_offset,
+    )
+
+
+def _terms(terms: pb.Terms) -> Terms:
+    return Terms(
+        sets=tuple(tuple(each.nodes) for each in terms.sets),
+        fence_after_ms=terms.fence_after_ms,
+        missed_after_ms=terms.missed_after_ms,
+        least_replicas=terms.least_replicas,
     )
 
 

@@ -1,7 +1,7 @@
-"""Reports that agents send by themselves: whose are taken, and what is answered.
+"""What agents send by themselves, reports and requests for leave to write: whose are taken, and what is answered.
 
-Owns: POST /v1/report. Refuses to know: how it is served (wire/posts.py), and what a report leads to.
-Only the leader takes reports, and says in which term; a standby names the leader.
+Owns: POST /v1/report and /v1/licence. Refuses to know: how they are served (wire/posts.py), and what follows from them.
+Only the leader takes them, and says in which term; a standby names the leader.
 """
 
 import http
@@ -10,6 +10,7 @@ from collections.abc import Callable
 import structlog
 from google.protobuf.message import DecodeError, Message
 
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.messages import view_of
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.kube.objects import Key
@@ -30,11 +31,14 @@ class Receiver:
     def __init__(
         self,
         reports: Reports,
+        grants: Grants,
         metrics: EngineMetrics,
+        *,
         term: Callable[[], int | None],
         leader: Callable[[], str | None],
     ) -> None:
         self._reports = reports
+        self._grants = grants
         self._metrics = metrics
         self._term = term
         self._leader = leader
@@ -42,30 +46,41 @@ class Receiver:
     @property
     def routes(self) -> Routes:
         """What is served."""
-        return {b"/v1/report": self.take}
+        return {b"/v1/report": self.take, b"/v1/licence": self.grant}
 
     def take(self, post: Post) -> Page:
         """Answer one report."""
-        page = self._answer(post)
+        page = self._for_a_node(post, self._take)
         self._metrics.reports.labels(code=str(page.status.value)).inc()
         return page
 
-    def _answer(self, post: Post) -> Page:
+    def grant(self, post: Post) -> Page:
+        """Answer one request for leave to write."""
+        return self._for_a_node(post, self._grant)
+
+    def _for_a_node(self, post: Post, answer: Callable[[Key, bytes, int], Page]) -> Page:
         node = node_in(post.uris)
         if node is None or node.node is None:
-            log.warning("a report of one who is no node was refused", names=post.uris)
-            return Page(b"only nodes report\n", http.HTTPStatus.FORBIDDEN)
+            log.warning("one who is no node was refused", names=post.uris)
+            return Page(b"only nodes are served\n", http.HTTPStatus.FORBIDDEN)
         term = self._term()
         if term is None:
             return _page(pb.Misdirected(leader=self._leader() or ""), http.HTTPStatus.MISDIRECTED_REQUEST)
         try:
-            report = pb.NodeReport.FromString(post.body)
+            return answer(Key(node.namespace, node.node), post.body, term)
         except DecodeError:
-            return Page(b"expected a NodeReport\n", http.HTTPStatus.BAD_REQUEST)
+            return Page(b"expected a message of agent.proto\n", http.HTTPStatus.BAD_REQUEST)
+
+    def _take(self, node: Key, body: bytes, term: int) -> Page:
+        report = pb.NodeReport.FromString(body)
         if not report.pod_uid or not report.boot_id:
             return Page(b"expected pod_uid and boot_id\n", http.HTTPStatus.BAD_REQUEST)
-        self._reports.put(Key(node.namespace, node.node), view_of(report))
+        self._reports.put(node, view_of(report))
         return _page(pb.Ack(boot_id=report.boot_id, seq=report.seq, term=term), http.HTTPStatus.OK)
+
+    def _grant(self, node: Key, body: bytes, _term: int) -> Page:
+        epoch = pb.LicenceRequest.FromString(body).epoch
+        return _page(pb.LicenceReply(granted=self._grants.may_write(node, epoch)), http.HTTPStatus.OK)
 
 
 def _page(message: Message, status: http.HTTPStatus) -> Page:

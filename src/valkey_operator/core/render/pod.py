@@ -17,7 +17,7 @@ from valkey_operator.core.names import agents_name, auth_secret_name, certificat
 from valkey_operator.core.render.objects import Manifest, without_empty
 
 SERVER, AGENT, EXPORTER = "valkey", "agent", "exporter"
-SERVER_PORT, PROBE_PORT, ORDER_PORT = 6379, 9080, 9443
+SERVER_PORT, PROBE_PORT, ORDER_PORT, PEER_PORT = 6379, 9080, 9443, 9445
 _USER = 999
 _BOOT, _GATE, _DATA, _TMP = "/boot", "/gate", "/data", "/tmp"  # noqa: S108 - a mount of the pod
 _AUTH, _TLS, _TOKEN = "/auth", "/tls", "/var/run/secrets/valkey-operator"
@@ -119,8 +119,8 @@ def _agent(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, passwo
         "OPERATOR": site.report_service,
         "SETTINGS_FILE": f"{_BOOT}/valkey.conf",
         "PASSWORD_FILE": f"{_AUTH}/{_PASSWORD_KEY}" if password else "",
-        "MIN_REPLICAS_TO_WRITE": str(spec.replication.min_replicas_to_write),
         "MODULES": "" if spec.modules is None else msgspec.json.encode(spec.modules).decode(),
+        "PEERS": f"{owner}-nodes:{PEER_PORT}",
     }
     env: list[Json] = [
         {"name": "VALKEY_AGENT_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
@@ -136,7 +136,11 @@ def _agent(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, passwo
         "restartPolicy": "Always",
         "args": ["agent"],
         "env": env,
-        "ports": [{"name": "probe", "containerPort": PROBE_PORT}, {"name": "orders", "containerPort": ORDER_PORT}],
+        "ports": [
+            {"name": "probe", "containerPort": PROBE_PORT},
+            {"name": "orders", "containerPort": ORDER_PORT},
+            {"name": "peers", "containerPort": PEER_PORT},
+        ],
         "lifecycle": {"postStart": {"exec": {"command": ["python3", "-S", "-E", "-c", _GATE_IS_THERE]}}},
         "livenessProbe": _asks("/healthz", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
         "volumeMounts": [*_shared_mounts(), *mounts],

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
-from valkey_operator.valkey.config_keys import is_live
+from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE, is_live
 
 _FIELDS = (
     "image",
@@ -43,7 +43,12 @@ def roll_hash(spec: EffectiveWorkload, zones: EffectiveShardZones, directives: M
         "zones": [zones.node_label, zones.replica_strategy, zones.primary_zone, zones.replica_zones],
         "exporter": [exporter.image, exporter.resources, exporter.port] if exporter.enabled else None,
         "auth": msgspec.to_builtins(spec.auth),
-        "directives": {name: values for name, values in directives.items() if not is_live(name)},
+        "directives": {name: values for name, values in directives.items() if not _takes_effect_live(name)},
     }
     text = msgspec.json.encode(covered, order="deterministic")
     return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+
+def _takes_effect_live(directive: str) -> bool:
+    # The replicas that a write needs are among the terms of writing, which a primary is told of.
+    return is_live(directive) or directive == MIN_REPLICAS_TO_WRITE

@@ -38,13 +38,22 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     view: NodeView | None = None
 
 
+class WritingRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the spec says about writing; `half_attached`: half of the replicas must follow, or the server refuses."""
+
+    fence_after_ms: int = 0
+    missed_after_ms: int = 3000
+    min_replicas: int = 0
+    half_attached: bool = False
+
+
 class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a plan depends on. `members` are in the order of their indices."""
 
     record: ValkeyShardSpec
     members: tuple[Member, ...]
     replicas: int
-    min_replicas_to_write: int = 0
+    writing: WritingRules = WritingRules()
     settings_digest: str = ""
     """Of the live settings that every server shall have."""
     wished: str | None = None

@@ -21,6 +21,7 @@ from valkey_operator.core.shard.facts import (
 from valkey_operator.core.shard.lost_record import running_primary
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
 from valkey_operator.core.shard.steps import (
+    Bind,
     Follow,
     Open,
     Park,
@@ -29,13 +30,14 @@ from valkey_operator.core.shard.steps import (
     ShardPlan,
     Step,
     SwapRecord,
-    Unfence,
     Unpause,
 )
 from valkey_operator.core.shard.switchover import begin_switchover, continue_switchover
+from valkey_operator.core.shard.terms import terms_between, terms_of
 from valkey_operator.core.shard.wished import remember_wish
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.terms import Terms
 
 
 def plan_shard(facts: ShardFacts) -> ShardPlan:
@@ -73,7 +75,7 @@ def _start(facts: ShardFacts, primary: Member) -> ShardPlan | None:
             Open(
                 node=primary.name,
                 kind=StartKind.WRITABLE_PRIMARY,
-                min_replicas_to_write=facts.min_replicas_to_write,
+                terms=terms_of(facts),
             ),
         )
     )
@@ -91,23 +93,21 @@ def _promote(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     # Whoever else was let in as primary takes no more writes before this one takes any.
     if rivals := [member.name for member in facts.others(primary.name) if runs_as(member.view, Role.PRIMARY)]:
         return ShardPlan(steps=tuple(Park(node=name) for name in rivals))
-    promotion = Promote(node=primary.name, replication_id=expected, at_least_offset=least)
+    promotion = Promote(node=primary.name, replication_id=expected, at_least_offset=least, terms=terms_of(facts))
     return ShardPlan(steps=(promotion, Unpause(node=primary.name)))
 
 
 def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
     """The primary is one: everybody else follows it, and the record tells who could take over."""
-    orders = (*_lift_fence(facts, primary), *_followers(facts, primary))
-    upkeep = _upkeep(facts, primary) or remember_wish(facts)
-    if orders or upkeep:
+    orders, listed = _followers(facts, primary), facts.record.promotable or []
+    fit = _promotable(facts, primary)
+    # Who cannot take over any more is taken off the list before it is told anything; who is new waits for all that.
+    left = [name for name in fit if name in listed]
+    if upkeep := _upkeep(facts, primary, left) or remember_wish(facts):
         return ShardPlan(steps=(*upkeep, *orders))
+    if steps := (*orders, *_upkeep(facts, primary, fit)):
+        return ShardPlan(steps=steps)
     return begin_switchover(facts, primary) or ShardPlan(waits_for=_laggards(facts, primary))
-
-
-def _lift_fence(facts: ShardFacts, primary: Member) -> list[Step]:
-    if primary.view is None or not primary.view.fenced:
-        return []
-    return [Unfence(node=primary.name, min_replicas_to_write=facts.min_replicas_to_write)]
 
 
 def _followers(facts: ShardFacts, primary: Member) -> list[Step]:
@@ -129,21 +129,31 @@ def _should_follow(member: Member, primary: Member) -> bool:
     return runs and not follows(member.view, primary.address)
 
 
-def _upkeep(facts: ShardFacts, primary: Member) -> list[Step]:
-    """The record's list of replicas that could take over, and the history they share."""
+def _upkeep(facts: ShardFacts, primary: Member, promotable: list[str]) -> list[Step]:
+    """The record's list of replicas that could take over, the history they share, and the primary's terms by it."""
     record, view = facts.record, primary.view
-    promotable = _promotable(facts, primary)
-    same_history = view is None or record.replication_id == view.replication_id
-    if promotable == (record.promotable or []) and same_history:
+    if view is None:
         return []
+    same_history = record.replication_id == view.replication_id
+    if promotable == (record.promotable or []) and same_history:
+        return _bind(primary, view.terms, terms_of(facts))
     changed = msgspec.structs.replace(
         record,
         promotable=promotable or None,
-        replication_id=record.replication_id if view is None else view.replication_id,
-        first_offset=record.first_offset if same_history or view is None else view.offset,
+        replication_id=view.replication_id,
+        first_offset=record.first_offset if same_history else view.offset,
     )
     message = f"{', '.join(promotable) or 'nobody'} could take over from {primary.name}"
-    return [SwapRecord(record=changed, reason=Reason.MEMBERS_CHANGED, message=message)]
+    between = terms_between(facts, record.promotable, promotable)
+    return [
+        *_bind(primary, view.terms, between),
+        SwapRecord(record=changed, reason=Reason.MEMBERS_CHANGED, message=message),
+        *_bind(primary, between, terms_between(facts, promotable, promotable)),
+    ]
+
+
+def _bind(primary: Member, before: Terms | None, after: Terms) -> list[Step]:
+    return [] if before == after else [Bind(node=primary.name, terms=after)]
 
 
 def _promotable(facts: ShardFacts, primary: Member) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.valkey.boot import Address, StartKind
+from valkey_operator.valkey.terms import Terms
 
 
 class Reason(enum.StrEnum):
@@ -42,7 +43,7 @@ class Open(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     kind: StartKind
     primary: Address | None = None
-    min_replicas_to_write: int = 0
+    terms: Terms | None = None
 
 
 class Follow(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +59,14 @@ class Promote(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     replication_id: str
     at_least_offset: int
+    terms: Terms
+
+
+class Bind(msgspec.Struct, frozen=True, kw_only=True):
+    """Write on these terms from now on."""
+
+    node: str
+    terms: Terms
 
 
 class Park(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,20 +88,13 @@ class Unpause(msgspec.Struct, frozen=True, kw_only=True):
     node: str
 
 
-class Unfence(msgspec.Struct, frozen=True, kw_only=True):
-    """Accept writes."""
-
-    node: str
-    min_replicas_to_write: int
-
-
 class LookAgain(msgspec.Struct, frozen=True, kw_only=True):
     """Ask a node for its state of this moment."""
 
     node: str
 
 
-Order: TypeAlias = Open | Follow | Promote | Park | Pause | Unpause | Unfence
+Order: TypeAlias = Open | Follow | Promote | Bind | Park | Pause | Unpause
 Step: TypeAlias = SwapRecord | Order | LookAgain
 
 

@@ -1,10 +1,16 @@
 import http
+from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from tests.support.engine import metrics
+from valkey_operator.api.shard import PendingChange, ShardOwner, ValkeyShardSpec
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.receiver import Receiver
 from valkey_operator.controllers.agents.reports import Reports
-from valkey_operator.kube.objects import Key
+from valkey_operator.controllers.kinds import ShardObject
+from valkey_operator.kube.objects import Key, ObjectMeta
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.wire.identity import node_identity, operator_identity
 from valkey_operator.wire.pages import Page
@@ -17,7 +23,8 @@ REPORT = pb.NodeReport(pod_uid="uid", boot_id="boot", seq=4)
 class Ground:
     def __init__(self, term: int | None = 7, leader: str | None = "10.0.0.7:9444") -> None:
         self.reports = Reports(lambda: 0.0)
-        self.receiver = Receiver(self.reports, metrics(), lambda: term, lambda: leader)
+        self.grants = Grants()
+        self.receiver = Receiver(self.reports, self.grants, metrics(), term=lambda: term, leader=lambda: leader)
 
     def send(self, report: Any = REPORT, uris: list[str] = NODE) -> Page:
         body = report if isinstance(report, bytes) else report.SerializeToString()
@@ -59,3 +66,46 @@ def test_what_is_no_report_is_refused() -> None:
     for wrong in (b"\xff", pb.NodeReport(pod_uid="uid"), pb.NodeReport(boot_id="boot"), b""):
         assert ground.send(wrong).status is http.HTTPStatus.BAD_REQUEST
     assert ground.keys() == []
+
+
+@dataclass
+class Records:
+    """A cache of one record, that of Valkey cart."""
+
+    spec: ValkeyShardSpec
+
+    def get(self, key: Key) -> ShardObject | None:
+        found = ShardObject(metadata=ObjectMeta(name="cart", namespace="shop"), spec=self.spec)
+        return found if key == Key("shop", "cart") else None
+
+
+@pytest.mark.parametrize(
+    ("changes", "granted"),
+    [
+        ({}, True),
+        ({"epoch": 8}, False),
+        ({"primary": "cart-1"}, False),
+        ({"pending": PendingChange(epoch=8)}, False),
+    ],
+)
+def test_leave_to_write_is_given_to_the_primary_on_record_while_no_change_is_announced(
+    changes: dict[str, Any], granted: bool
+) -> None:
+    ground = Ground()
+    spec = {"owner": ShardOwner(kind="Valkey", name="cart"), "index": 0, "epoch": 7, "primary": "cart-0", **changes}
+    asked = pb.LicenceRequest(epoch=7).SerializeToString()
+
+    def answer() -> bool:
+        page = ground.receiver.routes[b"/v1/licence"](Post(NODE, asked))
+        assert page.status is http.HTTPStatus.OK
+        return pb.LicenceReply.FromString(page.body).granted
+
+    assert not answer(), "before the records are known"
+    ground.grants.read_from(Records(ValkeyShardSpec(**spec)))  # type: ignore[arg-type]
+    assert answer() is granted
+
+
+def test_a_standby_gives_no_leave_and_names_the_leader() -> None:
+    ground = Ground(term=None)
+    page = ground.receiver.routes[b"/v1/licence"](Post(NODE, pb.LicenceRequest(epoch=7).SerializeToString()))
+    assert page.status is http.HTTPStatus.MISDIRECTED_REQUEST

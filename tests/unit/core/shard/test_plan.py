@@ -21,6 +21,7 @@ from tests.support.shards import (
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import (
+    Bind,
     Follow,
     Open,
     Park,
@@ -28,14 +29,18 @@ from valkey_operator.core.shard.steps import (
     Reason,
     ShardPlan,
     SwapRecord,
-    Unfence,
     Unpause,
 )
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 BOTH_LISTED = record(promotable=["x-1", "x-2"])
-HEALTHY = (member("x-0", a_primary()), member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0")))
+HEALTHY = (
+    member("x-0", a_primary(terms=Terms(sets=(("x-1", "x-2"),)))),
+    member("x-1", replica_of("x-0")),
+    member("x-2", replica_of("x-0")),
+)
 
 
 def test_a_healthy_shard_has_nothing_to_do_and_waits_for_nothing() -> None:
@@ -67,7 +72,7 @@ def test_an_operation_on_record_comes_before_everything_else() -> None:
 
 def test_a_primary_at_the_gate_that_nobody_could_replace_starts_with_what_it_has() -> None:
     plan = plan_shard(facts(member("x-0", waiting()), member("x-1", waiting())))
-    assert plan.steps == (Open(node="x-0", kind=StartKind.WRITABLE_PRIMARY),)
+    assert plan.steps == (Open(node="x-0", kind=StartKind.WRITABLE_PRIMARY, terms=Terms()),)
 
 
 def test_a_primary_at_the_gate_does_not_start_while_somebody_could_replace_it() -> None:
@@ -77,13 +82,16 @@ def test_a_primary_at_the_gate_does_not_start_while_somebody_could_replace_it() 
 
 def test_a_primary_on_record_that_is_still_a_replica_is_promoted_and_takes_writes() -> None:
     plan = plan_shard(facts(member("x-0", parked(offset=90)), on_record=record(first_offset=90)))
-    assert plan.steps == (Promote(node="x-0", replication_id=OURS, at_least_offset=90), Unpause(node="x-0"))
+    assert plan.steps == (
+        Promote(node="x-0", replication_id=OURS, at_least_offset=90, terms=Terms()),
+        Unpause(node="x-0"),
+    )
 
 
 def test_where_no_history_is_on_record_the_primary_is_promoted_with_its_own() -> None:
     members = (member("x-0", parked(replication_id=OTHER, offset=5)),)
     plan = plan_shard(facts(*members, on_record=record(replication_id=None, first_offset=90)))
-    assert plan.steps[0] == Promote(node="x-0", replication_id=OTHER, at_least_offset=0)
+    assert plan.steps[0] == Promote(node="x-0", replication_id=OTHER, at_least_offset=0, terms=Terms())
 
 
 def test_a_rival_that_takes_writes_is_parked_before_the_primary_on_record_takes_any() -> None:
@@ -157,11 +165,6 @@ def test_a_replica_that_cannot_be_told_anything_is_waited_for(view: NodeView | N
     assert plan_shard(facts(*members)) == ShardPlan(waits_for="x-1 to be in sync with x-0")
 
 
-def test_a_fence_is_lifted_from_the_primary() -> None:
-    plan = plan_shard(facts(member("x-0", a_primary(fenced=True))))
-    assert plan.steps == (Unfence(node="x-0", min_replicas_to_write=0),)
-
-
 class TestWhoCouldTakeOver:
     """The list on record, and the history that it is about."""
 
@@ -170,7 +173,7 @@ class TestWhoCouldTakeOver:
         on_record = record(promotable=["x-1"] if before else None)
         plan = plan_shard(facts(member("x-0", a_primary()), member("x-1", view, wanted=wanted), on_record=on_record))
         written = [step.record for step in plan.steps if isinstance(step, SwapRecord)]
-        return (written[0] if written else on_record).promotable or []
+        return (written[-1] if written else on_record).promotable or []
 
     def test_a_replica_in_sync_is_listed(self) -> None:
         assert self.listed(replica_of("x-0"), before=False) == ["x-1"]
@@ -209,9 +212,34 @@ class TestWhoCouldTakeOver:
     def test_who_shall_go_is_no_longer_listed(self) -> None:
         assert self.listed(replica_of("x-0"), before=True, wanted=False) == []
 
-    def test_the_record_is_written_before_anybody_is_told_to_follow(self) -> None:
+    def test_who_cannot_take_over_is_off_the_list_before_it_is_told_to_follow(self) -> None:
+        members = (
+            member("x-0", a_primary(terms=Terms(sets=(("x-1", "x-2"),)))),
+            member("x-1", waiting()),
+            member("x-2", parked()),
+        )
+        plan = plan_shard(facts(*members, on_record=record(promotable=["x-1", "x-2"])))
+        names = [type(step).__name__ for step in plan.steps]
+        assert names == ["Bind", "SwapRecord", "Bind", "Open", "Follow", "Unpause"]
+
+    def test_who_is_new_on_the_list_waits_until_all_others_follow(self) -> None:
         plan = plan_shard(facts(member("x-0", a_primary()), member("x-1", parked()), member("x-2", replica_of("x-0"))))
-        assert [type(step).__name__ for step in plan.steps] == ["SwapRecord", "Follow", "Unpause"]
+        names = [type(step).__name__ for step in plan.steps]
+        assert names == ["Follow", "Unpause", "Bind", "SwapRecord"]
+
+    def test_the_primary_is_bound_by_both_lists_while_the_record_changes(self) -> None:
+        replicas = [member(name, replica_of("x-0")) for name in ("x-1", "x-2")]
+        primary = member("x-0", a_primary(terms=Terms(sets=(("x-1",),))))
+        plan = plan_shard(facts(primary, *replicas, on_record=record(promotable=["x-1"])))
+        before, swap, after = plan.steps
+        assert before == Bind(node="x-0", terms=Terms(sets=(("x-1",), ("x-1", "x-2"))))
+        assert isinstance(swap, SwapRecord)
+        assert after == Bind(node="x-0", terms=Terms(sets=(("x-1", "x-2"),)))
+
+    def test_a_primary_that_knows_another_list_than_the_record_is_told(self) -> None:
+        primary = member("x-0", a_primary(terms=Terms(sets=(("x-1",), ("x-1", "x-2")))))
+        plan = plan_shard(facts(primary, member("x-1", replica_of("x-0")), on_record=record(promotable=["x-1"])))
+        assert plan.steps == (Bind(node="x-0", terms=Terms(sets=(("x-1",),))),)
 
     def test_a_new_history_of_the_primary_is_recorded_with_where_it_began(self) -> None:
         plan = plan_shard(facts(member("x-0", a_primary(replication_id=NEXT, offset=120))))
@@ -224,13 +252,13 @@ class TestWhoCouldTakeOver:
 
     def test_the_user_is_told_who_could_take_over(self) -> None:
         plan = plan_shard(facts(member("x-0", a_primary()), member("x-1", replica_of("x-0"))))
-        [swap] = plan.steps
+        _, swap = plan.steps
         assert isinstance(swap, SwapRecord)
         assert (swap.reason, swap.message) == (Reason.MEMBERS_CHANGED, "x-1 could take over from x-0")
 
 
 def test_a_switchover_begins_only_when_everything_else_is_done() -> None:
-    leaving = member("x-0", a_primary(leaving=True))
+    leaving = member("x-0", a_primary(leaving=True, terms=Terms(sets=(("x-1",),))))
     unfinished = plan_shard(facts(leaving, member("x-1", parked()), on_record=record(promotable=["x-1"])))
     assert [type(step).__name__ for step in unfinished.steps] == ["Follow", "Unpause"]
     finished = plan_shard(facts(leaving, member("x-1", replica_of("x-0")), on_record=record(promotable=["x-1"])))

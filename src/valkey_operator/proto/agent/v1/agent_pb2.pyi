@@ -21,6 +21,7 @@ class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OUTCOME_BEHIND: _ClassVar[Outcome]
     OUTCOME_SERVER_REFUSED: _ClassVar[Outcome]
     OUTCOME_NO_ANSWER: _ClassVar[Outcome]
+    OUTCOME_NO_LICENCE: _ClassVar[Outcome]
 
 class StartKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -66,6 +67,7 @@ OUTCOME_OTHER_HISTORY: Outcome
 OUTCOME_BEHIND: Outcome
 OUTCOME_SERVER_REFUSED: Outcome
 OUTCOME_NO_ANSWER: Outcome
+OUTCOME_NO_LICENCE: Outcome
 START_KIND_UNSPECIFIED: StartKind
 START_KIND_WRITABLE_PRIMARY: StartKind
 START_KIND_FENCED_PRIMARY: StartKind
@@ -129,17 +131,35 @@ class Address(_message.Message):
     port: int
     def __init__(self, host: _Optional[str] = ..., port: _Optional[int] = ...) -> None: ...
 
+class MemberSet(_message.Message):
+    __slots__ = ("nodes",)
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, nodes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Terms(_message.Message):
+    __slots__ = ("sets", "fence_after_ms", "missed_after_ms", "least_replicas")
+    SETS_FIELD_NUMBER: _ClassVar[int]
+    FENCE_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
+    MISSED_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
+    LEAST_REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    sets: _containers.RepeatedCompositeFieldContainer[MemberSet]
+    fence_after_ms: int
+    missed_after_ms: int
+    least_replicas: int
+    def __init__(self, sets: _Optional[_Iterable[_Union[MemberSet, _Mapping]]] = ..., fence_after_ms: _Optional[int] = ..., missed_after_ms: _Optional[int] = ..., least_replicas: _Optional[int] = ...) -> None: ...
+
 class OpenRequest(_message.Message):
-    __slots__ = ("order", "kind", "primary", "min_replicas_to_write")
+    __slots__ = ("order", "kind", "primary", "terms")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     PRIMARY_FIELD_NUMBER: _ClassVar[int]
-    MIN_REPLICAS_TO_WRITE_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     order: Order
     kind: StartKind
     primary: Address
-    min_replicas_to_write: int
-    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., kind: _Optional[_Union[StartKind, str]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ..., min_replicas_to_write: _Optional[int] = ...) -> None: ...
+    terms: Terms
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., kind: _Optional[_Union[StartKind, str]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
 
 class FollowRequest(_message.Message):
     __slots__ = ("order", "primary")
@@ -150,14 +170,24 @@ class FollowRequest(_message.Message):
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ...) -> None: ...
 
 class PromoteRequest(_message.Message):
-    __slots__ = ("order", "replication_id", "at_least_offset")
+    __slots__ = ("order", "replication_id", "at_least_offset", "terms")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     order: Order
     replication_id: str
     at_least_offset: int
-    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., replication_id: _Optional[str] = ..., at_least_offset: _Optional[int] = ...) -> None: ...
+    terms: Terms
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., replication_id: _Optional[str] = ..., at_least_offset: _Optional[int] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
+
+class BindRequest(_message.Message):
+    __slots__ = ("order", "terms")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    terms: Terms
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
 
 class ParkRequest(_message.Message):
     __slots__ = ("order",)
@@ -170,14 +200,6 @@ class FenceRequest(_message.Message):
     ORDER_FIELD_NUMBER: _ClassVar[int]
     order: Order
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
-
-class UnfenceRequest(_message.Message):
-    __slots__ = ("order", "min_replicas_to_write")
-    ORDER_FIELD_NUMBER: _ClassVar[int]
-    MIN_REPLICAS_TO_WRITE_FIELD_NUMBER: _ClassVar[int]
-    order: Order
-    min_replicas_to_write: int
-    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., min_replicas_to_write: _Optional[int] = ...) -> None: ...
 
 class ConfigureRequest(_message.Message):
     __slots__ = ("order", "settings")
@@ -208,6 +230,18 @@ class UnpauseRequest(_message.Message):
     order: Order
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
 
+class LicenceRequest(_message.Message):
+    __slots__ = ("epoch",)
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    def __init__(self, epoch: _Optional[int] = ...) -> None: ...
+
+class LicenceReply(_message.Message):
+    __slots__ = ("granted",)
+    GRANTED_FIELD_NUMBER: _ClassVar[int]
+    granted: bool
+    def __init__(self, granted: _Optional[bool] = ...) -> None: ...
+
 class Ack(_message.Message):
     __slots__ = ("boot_id", "seq", "term")
     BOOT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -225,7 +259,7 @@ class Misdirected(_message.Message):
     def __init__(self, leader: _Optional[str] = ...) -> None: ...
 
 class NodeReport(_message.Message):
-    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest")
+    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     BOOT_ID_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
@@ -242,6 +276,8 @@ class NodeReport(_message.Message):
     LEAVING_FIELD_NUMBER: _ClassVar[int]
     WHOLE_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    MISSES_PRIMARY_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     boot_id: str
     seq: int
@@ -258,7 +294,9 @@ class NodeReport(_message.Message):
     leaving: bool
     whole: bool
     settings_digest: str
-    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ...) -> None: ...
+    misses_primary: bool
+    terms: Terms
+    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
 
 class Server(_message.Message):
     __slots__ = ("version", "run_id", "mode")

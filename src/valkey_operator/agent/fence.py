@@ -1,0 +1,197 @@
+"""No licence, no writes: the server's fence is where the licence puts it, at every moment.
+
+Owns: what is fenced and when it is lifted, who is asked for a licence in which order, and that a server which does not
+confirm its fence is killed. Refuses to know: the rules of the licence (licence.py).
+
+Replicas are asked all the time (heartbeats.py). The operator is asked only when that does not suffice, and the record
+only when the operator gave no answer: a shard that is well sends nothing to either.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from valkey_operator.agent.licence import Grants, Licence, good_until
+from valkey_operator.agent.node import Node
+from valkey_operator.agent.peers import Answer
+from valkey_operator.agent.promise import Given
+from valkey_operator.agent.report import Facts, is_running
+from valkey_operator.agent.server import ServerError
+from valkey_operator.valkey.boot import FENCED
+from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.states import Health
+from valkey_operator.valkey.terms import Terms
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.05
+FENCE_WITHIN_S = 0.2
+SEEK_EVERY_S = 0.25
+# An agent that comes back beside a running primary does not know yet who would grant what.
+FIRST_LOOK_AFTER_S = 0.3
+
+
+class RecordAsked(Protocol):
+    """The shard's record, which may give leave."""
+
+    async def is_alone(self, epoch: int, /) -> bool:
+        """Whether nobody could take over from this node in this epoch."""
+        ...
+
+    async def ask(self, epoch: int, /) -> float | None:
+        """When it was asked, if it gives leave."""
+        ...
+
+
+class LicenceKeeper:
+    """Of one node. `ask_operator` is there once there is a way to it: when it was asked, if it gives leave."""
+
+    def __init__(self, node: Node, record: RecordAsked | None) -> None:
+        self._node = node
+        self._record = record
+        self.ask_operator: Callable[[int], Awaitable[float | None]] | None = None
+        self._grants = Grants()
+        self._epoch = 0
+        self._proposed = Terms()
+        self._licence: Licence | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that a licence is wanted for."""
+        return self._node.report.facts.promise.epoch
+
+    def wanted_peers(self) -> frozenset[str]:
+        """The replicas to ask; none unless this node is to be a primary."""
+        if self._node.report.facts.promise.given is not Given.PRIMARY:
+            return frozenset()
+        return frozenset(name for members in (*self._terms.sets, *self._proposed.sets) for name in members)
+
+    @property
+    def missed_after_ms(self) -> int:
+        """The silence after which they miss this node."""
+        return self._terms.missed_after_ms
+
+    @property
+    def _terms(self) -> Terms:
+        return self._node.report.facts.promise.terms or Terms()
+
+    def heard(self, peer: str, epoch: int, asked_at: float, answer: Answer) -> None:
+        """A replica has answered."""
+        if answer.granted and epoch == self.epoch:
+            replicas = {**self._of_this_epoch().replicas, peer: asked_at}
+            self._grants = msgspec.structs.replace(self._grants, replicas=replicas)
+
+    async def accept(self, terms: Terms, within_s: float) -> bool:
+        """Be bound by these terms, as soon as this node may write by them; whether that is so.
+
+        Until then the former ones hold, so that a primary writes on while those are asked who never were.
+        """
+        self._proposed = terms
+        try:
+            async with asyncio.timeout(within_s):
+                while not self._may_write(terms):
+                    await self._seek(terms)
+                    await asyncio.sleep(TICK_S)
+        except TimeoutError:
+            return False
+        finally:
+            self._proposed = Terms()
+        promise = self._node.report.facts.promise
+        alone = promise.alone and not any(terms.sets)
+        self._node.keep_promise(msgspec.structs.replace(promise, terms=terms, alone=alone))
+        return True
+
+    async def keep(self) -> None:
+        """Fence and lift, for ever."""
+        await asyncio.sleep(FIRST_LOOK_AFTER_S)
+        while True:
+            if is_bound_primary(self._node.report.facts):
+                await self._settle()
+            await asyncio.sleep(TICK_S)
+
+    async def seek(self) -> None:
+        """Ask others whenever the replicas' leave runs short; for ever."""
+        while True:
+            if self._node.report.facts.promise.given is Given.PRIMARY and self._runs_short():
+                await self._seek(self._terms)
+            await asyncio.sleep(SEEK_EVERY_S)
+
+    async def _settle(self) -> None:
+        server = self._node.report.facts.server
+        found = server.least_replicas if server else None
+        if not self._may_write():
+            if found != FENCED:
+                await self._fence()
+        elif found not in (None, self._terms.least_replicas):
+            await self._lift()
+
+    async def _fence(self) -> None:
+        log.warning("writes are refused: no licence", epoch=self.epoch, was=self._licence)
+        process = self._node.report.facts.process.process
+        try:
+            await self._set_least(FENCED)
+        except ServerError as problem:
+            # While it loads it takes no writes, and it will be asked again.
+            if problem.health is not Health.LOADING and process is not None:
+                log.warning("the server does not confirm its fence and is killed", reason=str(problem))
+                self._node.end_server(process)
+        await self._node.refresh()
+
+    async def _lift(self) -> None:
+        async with self._node.turn:
+            if not self._may_write() or not is_bound_primary(self._node.report.facts):
+                return
+            try:
+                await self._set_least(self._terms.least_replicas)
+                log.info("writes are accepted", licence=self._licence, epoch=self.epoch)
+            except ServerError as problem:
+                log.warning("the fence cannot be lifted", reason=str(problem))
+        await self._node.refresh()
+
+    async def _set_least(self, replicas: int) -> None:
+        words = ("CONFIG", "SET", "min-replicas-to-write", replicas)
+        await self._node.connection.call(*words, timeout_s=FENCE_WITHIN_S)
+
+    async def _seek(self, terms: Terms) -> None:
+        epoch = self.epoch
+        if not any(terms.sets) and self._record and await self._record.is_alone(epoch):
+            if epoch == self.epoch:
+                self._node.keep_promise(msgspec.structs.replace(self._node.report.facts.promise, alone=True))
+        elif self.ask_operator and (asked_at := await self.ask_operator(epoch)) is not None:
+            self._take(epoch, operator=asked_at)
+        elif self._record and (asked_at := await self._record.ask(epoch)) is not None:
+            self._take(epoch, record=asked_at)
+
+    def _take(self, epoch: int, **grant: object) -> None:
+        if epoch == self.epoch:
+            self._grants = msgspec.structs.replace(self._of_this_epoch(), **grant)
+
+    def _of_this_epoch(self) -> Grants:
+        """Grants are for one epoch; another one begins without any."""
+        if self._epoch != self.epoch:
+            self._epoch, self._grants = self.epoch, Grants()
+        return msgspec.structs.replace(self._grants, alone=self._node.report.facts.promise.alone)
+
+    def _good_until(self, terms: Terms) -> float:
+        until, self._licence = good_until(terms.sets, self._of_this_epoch(), terms.fence_after_ms / 1000)
+        return until if terms.fence_after_ms else math.inf
+
+    def _may_write(self, terms: Terms | None = None) -> bool:
+        return asyncio.get_running_loop().time() < self._good_until(terms or self._terms)
+
+    def _runs_short(self) -> bool:
+        half_time = asyncio.get_running_loop().time() + self._terms.fence_after_ms / 2000
+        return self._good_until(self._terms) < half_time
+
+
+def is_bound_primary(facts: Facts) -> bool:
+    """Whether there is a server that would take writes, on terms that it was told."""
+    if facts.promise.terms is None or not is_running(facts):
+        return False
+    replication = facts.server.replication if facts.server else None
+    # One that does not tell what it is may be what it was told to be.
+    return facts.promise.given is Given.PRIMARY if replication is None else replication.role is Role.PRIMARY

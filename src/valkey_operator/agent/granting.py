@@ -1,0 +1,47 @@
+"""What this node lets its primary do: it grants an epoch until it has promised a newer one.
+
+Owns: the answer to a primary that asks, and noticing that none was let write for long.
+Refuses to know: how questions arrive (peers.py), and what follows from silence: the operator decides that.
+"""
+
+import asyncio
+
+import msgspec
+
+from valkey_operator.agent.node import Node
+from valkey_operator.agent.peers import Answer, Ask
+from valkey_operator.agent.promise import Given, may_grant
+from valkey_operator.valkey.terms import Terms
+
+LOOK_EVERY_S = 0.1
+
+
+class Granting:
+    """Of one node; a primary is missed when it was let write for the last time as long ago as it said itself.
+
+    That is longer than any leave lasts, so who misses its primary also knows that it cannot write by this leave. An
+    agent that comes back counts from its start: it does not know when the one before it granted anything.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._missed_after_s = Terms().missed_after_ms / 1000
+        self._granted_at = asyncio.get_running_loop().time()
+
+    def answer(self, asked: Ask) -> Answer:
+        """Grant, or say which epoch was promised; what is granted is on file first."""
+        promise = self.node.report.facts.promise
+        granted = may_grant(promise, asked.epoch)
+        if granted:
+            self.node.keep_promise(msgspec.structs.replace(promise, granted=asked.epoch))
+            self._missed_after_s = asked.missed_after_ms / 1000
+            self._granted_at = asyncio.get_running_loop().time()
+        return Answer(granted, max(promise.epoch, promise.granted))
+
+    async def watch(self) -> None:
+        """Say when the primary is missed, and when it is back; for ever."""
+        while True:
+            silent_s = asyncio.get_running_loop().time() - self._granted_at
+            is_primary = self.node.report.facts.promise.given is Given.PRIMARY
+            await self.node.note_primary(missed=silent_s > self._missed_after_s and not is_primary)
+            await asyncio.sleep(LOOK_EVERY_S)
