@@ -21,7 +21,7 @@ from valkey_operator.valkey.states import ProcessState
 
 PRIMARY = ShardRecord(epoch=4, primary="cart-0")
 UNDECIDED = ShardRecord(epoch=4)
-RULES = StartRules(node="cart-0", primary_domain="shop.svc", port=6379, min_replicas_to_write=2)
+RULES = StartRules(node="cart-0", primary_domain="shop.svc", port=6379)
 
 
 class FakeNode:
@@ -108,7 +108,7 @@ def test_the_epoch_is_promised_before_the_gate_opens_and_the_term_stays(seed: in
         await node.come(1)
         await asyncio.sleep(1)
 
-    start = Start(kind=StartKind.WRITABLE_PRIMARY, min_replicas_to_write=2)
+    start = Start(kind=StartKind.WRITABLE_PRIMARY)
     assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(9, 4, Given.PRIMARY, alone=True))]
 
 

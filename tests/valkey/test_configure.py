@@ -161,8 +161,7 @@ def test_what_was_noted_by_an_agent_that_died_amid_an_order_is_set_back_by_the_n
 
 def test_no_setting_lifts_a_fence(version: str, tmp_path: Path) -> None:
     async def talk(ground: Ground) -> None:
-        agent = ground.agent("min-replicas-to-write 0
-")
+        agent = ground.agent("min-replicas-to-write 0\n")
         assert (await agent.start(pb.START_KIND_FENCED_PRIMARY)).fenced
         done = await agent.configure({"hz": "11"})
         assert done.outcome == pb.OUTCOME_OBEYED

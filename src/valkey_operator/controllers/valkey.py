@@ -18,7 +18,13 @@ from valkey_operator.controllers.kinds import SECRETS, SERVICE_ACCOUNTS, NodeObj
 from valkey_operator.controllers.live_settings import WantedSettings
 from valkey_operator.controllers.references import References
 from valkey_operator.controllers.shard_steps import ShardSteps
-from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround, directives_of, owner_of
+from valkey_operator.controllers.valkey_facts import (
+    ShardView,
+    ValkeyGround,
+    directives_of,
+    owner_of,
+    writing_rules,
+)
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
 from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import UNBIND_ANNOTATION, node_index, node_name, shard_labels
@@ -286,7 +292,8 @@ class ValkeyController:
         existing = self._facts.nodes(case.valkey)
         # A spec that cannot be carried out leaves everything as it is.
         replicas = max(existing, default=-1) + 1 if case.problems else case.spec.replicas
-        return self._facts.shard(case.valkey, case.source, record.spec, replicas=replicas)
+        writing = writing_rules(case.spec)
+        return self._facts.shard(case.valkey, case.source, record.spec, writing=writing, replicas=replicas)
 
     async def _report(self, case: Case, view: ShardView | None, end: End) -> None:
         before = case.valkey.status

@@ -114,7 +114,15 @@ class ValkeyGround:
                 found[index] = claim.key
         return found
 
-    def shard(self, valkey: ValkeyObject, source: NodeSource, record: ValkeyShardSpec, *, replicas: int) -> ShardView:
+    def shard(
+        self,
+        valkey: ValkeyObject,
+        source: NodeSource,
+        record: ValkeyShardSpec,
+        *,
+        writing: WritingRules,
+        replicas: int,
+    ) -> ShardView:
         """The shard at this moment."""
         nodes = self.nodes(valkey)
         pods = {node.key.name: pod for node in nodes.values() if (pod := node_pod(self._ground, node.key)) is not None}
@@ -126,7 +134,7 @@ class ValkeyGround:
             record=record,
             members=members,
             replicas=replicas,
-            writing=writing_rules(source.spec),
+            writing=writing,
             settings_digest=settings_digest(live_settings(source.directives)),
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             now=utc_now(),

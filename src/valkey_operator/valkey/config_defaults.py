@@ -17,7 +17,6 @@ _ALIASES = """
     list-max-ziplist-size list-max-listpack-size
     lua-time-limit busy-reply-threshold
     min-slaves-max-lag min-replicas-max-lag
-    min-slaves-to-write min-replicas-to-write
     repl-ping-slave-period repl-ping-replica-period
     slave-ignore-maxmemory replica-ignore-maxmemory
     slave-lazy-flush replica-lazy-flush

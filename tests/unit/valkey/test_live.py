@@ -15,7 +15,7 @@ def test_only_what_a_running_server_takes_is_among_them() -> None:
     assert taken(text) == {"maxmemory": "64mb"}
 
 
-def test_the_field_that_fences_share_is_among_them() -> None:
+def test_the_field_that_the_fence_uses_is_not_among_them() -> None:
     assert taken("min-replicas-to-write 1\n") == {}
 
 

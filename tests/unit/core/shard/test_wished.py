@@ -10,8 +10,10 @@ from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import obstacle, open_wish
+from valkey_operator.valkey.terms import Terms
 
-PRIMARY = member("x-0", a_primary())
+BOUND = Terms(sets=(("x-1", "x-2"),))
+PRIMARY = member("x-0", a_primary(terms=BOUND))
 X1, X2 = member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0"))
 LISTED = ["x-1", "x-2"]
 
@@ -65,13 +67,13 @@ class TestAnOpenWish:
         assert (reason_of(plan), swapped(plan).wish_met, swapped(plan).primary) == (Reason.WISH_MET, "x-0", "x-0")
 
     def test_decides_to_whom_a_primary_hands_over_that_has_to_go_anyway(self) -> None:
-        going = member("x-0", a_primary(leaving=True))
+        going = member("x-0", a_primary(leaving=True, terms=BOUND))
         found = swapped(plan_shard(wishing("x-2", going, X1, X2))).operation
         assert found is not None
         assert (found.target, found.reason) == ("x-2", "its pod is being stopped")
 
     def test_does_not_hold_up_a_primary_that_has_to_go(self) -> None:
-        going = member("x-0", a_primary(leaving=True))
+        going = member("x-0", a_primary(leaving=True, terms=BOUND))
         found = swapped(plan_shard(wishing("x-2", going, X1, member("x-2", waiting()))))
         assert found.operation is None or found.operation.target == "x-1"
 
