@@ -46,7 +46,9 @@ class Replica:
         self.term: int | None = 1
         self.leader: str | None = None
         self.got: list[Page] = []
-        receiver = Receiver(self.reports, Grants(), metrics(), term=lambda: self.term, leader=lambda: self.leader)
+        receiver = Receiver(
+            self.reports, Grants(lambda: 0.0), metrics(), term=lambda: self.term, leader=lambda: self.leader
+        )
 
         def take(post: Post) -> Page:
             self.got.append(receiver.take(post))

@@ -109,8 +109,10 @@ class Life:
             case "disk":
                 world.kill(place, with_pod=True, with_disk=True)
             case "network":
-                place.cut_off = True
-                self._operator.lose(place)
+                place.cut_off = self._chance.random() < 0.7
+                place.isolated = not place.cut_off or self._chance.random() < 0.7
+                if place.cut_off:
+                    self._operator.lose(place)
 
     def _between(self) -> None:
         if self._calm:
@@ -125,7 +127,7 @@ class Life:
             if self._chance.random() < self._prompt[place.name]:
                 self._operator.hear(place)
             if self._chance.random() < 0.1:
-                place.cut_off = False
+                place.cut_off = place.isolated = False
 
     def _anybody(self) -> Place:
         """Most often somebody who matters."""
@@ -140,7 +142,7 @@ class Life:
         """No faults and wishes for a while, but clients go on, and replicas lag."""
         self._calm = True
         for place in self.world.places.values():
-            place.cut_off = False
+            place.cut_off = place.isolated = False
         for _ in range(rounds):
             self.world.now += 1
             self.world.tick(everything=True)

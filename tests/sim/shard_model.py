@@ -11,7 +11,7 @@ where nobody else could take over. Whatever nobody of them holds after a fault m
 Not modelled: an agent that opens by a record which changes in that very moment; the licence to write is to close that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -29,6 +29,8 @@ from valkey_operator.valkey.terms import Terms
 OWNER = "x"
 MOST_NODES = 5
 TICKS_TO_HAND_OVER = 12
+FENCE_AFTER, MISSED_AFTER = 2.0, 3.0
+OPERATOR = "the operator"
 
 
 class BrokenRuleError(AssertionError):
@@ -75,6 +77,8 @@ class Pod:
     server: Server | None = None
     promised_epoch: int = 0
     terms: Terms | None = None
+    mark: tuple[int, bool] = (0, False)
+    """Of the copy on disk: the epoch in which it was last whole, and whether by a primary."""
     leaving_in: int | None = None
     leaves_by_plan: bool = False
 
@@ -90,6 +94,8 @@ class Place:
     disk: Disk | None = None
     has_volume: bool = False
     cut_off: bool = False
+    isolated: bool = False
+    """No other node reaches it, nor it them."""
     cordoned: bool = False
     pace: int = 3
     """How many values it takes over at once, at most."""
@@ -119,6 +125,12 @@ class World:
     wished: str | None = None
     """The node that a user wants as primary; `wish_is_met` once it was, since it is asked for."""
     wish_is_met: bool = False
+    ended_pods: set[str] = field(default_factory=set)
+    """Those that were seen to end; not those that vanished."""
+    granted_at: dict[str, float] = field(default_factory=dict)
+    """When a pod's agent let a primary write for the last time, or began."""
+    leave: dict[tuple[str, str], float] = field(default_factory=dict)
+    """When a pod, as primary, got leave from a node for the last time."""
     story: list[str] = field(default_factory=list)
     _numbers: int = 0
 
@@ -152,12 +164,42 @@ class World:
         for place in places:
             if everything or self.chance.random() < 0.7:
                 self._live(place, everything=everything)
+        for place, server in self.servers():
+            assert place.pod is not None
+            self._mark(place.pod, server)
+            if server.is_primary:
+                self.granted_at[place.pod.uid] = self.now
+                self.ask_for_leave(place, place.pod.terms)
         self.check()
+
+    def ask_for_leave(self, place: Place, terms: Terms | None) -> None:
+        """The agent of a primary asks its replicas'; who has promised a newer epoch, or none yet, grants nothing."""
+        if place.pod is None or terms is None or place.isolated:
+            return
+        for name in {name for members in terms.sets for name in members}:
+            asked = self.places[name]
+            if (
+                asked.pod is not None
+                and not asked.isolated
+                and 0 < asked.pod.promised_epoch <= place.pod.promised_epoch
+            ):
+                self.granted_at[asked.pod.uid] = self.leave[place.pod.uid, name] = self.now
+
+    def may_write(self, place: Place) -> bool:
+        """Whether the agent lets its server take writes."""
+        is_primary = place.server is not None and place.server.is_primary
+        return is_primary and place.pod is not None and self.has_leave(place.pod, place.pod.terms)
+
+    def has_leave(self, pod: Pod, terms: Terms | None) -> bool:
+        """By half of every set, or by the operator."""
+        sets, since = terms.sets if terms is not None else (), self.now - FENCE_AFTER
+        granted = {name for (uid, name), at in self.leave.items() if uid == pod.uid and at > since}
+        return OPERATOR in granted or all(2 * len(granted & set(members)) >= len(members) for members in sets)
 
     def write(self, count: int) -> None:
         """A client writes to whoever lets it."""
         for place, server in self.servers():
-            if server.is_primary and server.paused_until <= self.now:
+            if self.may_write(place) and server.paused_until <= self.now:
                 first = self.acknowledged + 1
                 self.acknowledged += count
                 server.values += tuple(range(first, first + count))
@@ -171,6 +213,7 @@ class World:
             if place.exists:
                 place.has_volume = place.has_volume or self.persistent
                 place.pod = Pod(uid=f"pod-{self.number()}", generation=self.generation)
+                self.granted_at[place.pod.uid] = self.now
             return
         if place.pod.leaving_in is not None:
             self._leave(place, place.pod)
@@ -193,7 +236,8 @@ class World:
             self.open(place, Role.PRIMARY, follows=None, epoch=record.epoch)
 
     def _replicate(self, place: Place, server: Server, *, everything: bool) -> None:
-        source = self.places[server.follows].server if server.follows in self.places else None
+        of = self.places.get(server.follows or "")
+        source = of.server if of is not None and not (of.isolated or place.isolated) else None
         if source is None or source.role is None or source is server:
             server.linked = False
             return
@@ -280,9 +324,14 @@ class World:
         server = place.server
         if server is None or place.pod is None or not server.whole:
             return
-        place.disk = Disk(
-            server.values, server.offset, server.history, place.pod.promised_epoch, was_primary=server.is_primary
-        )
+        self._mark(place.pod, server)
+        epoch, was_primary = place.pod.mark
+        place.disk = Disk(server.values, server.offset, server.history, epoch, was_primary=was_primary)
+
+    def _mark(self, pod: Pod, server: Server) -> None:
+        """One that is parked is of the epoch before."""
+        if server.is_primary or server.linked:
+            pod.mark = (pod.promised_epoch, server.is_primary)
 
     # --- ends ---------------------------------------------------------------------------------------------------------
 
@@ -319,6 +368,7 @@ class World:
             if other.follows == place.name and other.linked:
                 self._replicate(replica, other, everything=True)
         self._save_at_the_end(place, server)
+        self.ended_pods.add(pod.uid)
         place.pod = None
         self.tell(f"{place.name} has stopped")
         self._after_an_end(place, by_plan=pod.leaves_by_plan)
@@ -328,7 +378,9 @@ class World:
             place.disk = None
             return
         self.save(place)
-        nobody_else = self.replicas == 0 or self.record is None or not self.record.promotable
+        # A replica that was cut off when the shard was suspended, and outlives that, is preferred to any disk.
+        cut = any(self.places[name].isolated for name in (place.name, *self.listed_runs))
+        nobody_else = (self.replicas == 0 and not cut) or self.record is None or not self.record.promotable
         on_record = self.record is None or self.record.primary == place.name
         if server is not None and server.is_primary and place.disk is not None and on_record and nobody_else:
             place.disk.binding = True
@@ -365,18 +417,22 @@ class World:
         if self.wish_is_met and began is not None and PRIMARY_ANNOTATION in (began.reason or ""):
             raise BrokenRuleError(f"the wish for {self.wished} was met, and shall be met again")
         self.record = new
-        self.wish_is_met = self.wish_is_met or new.primary == self.wished
+        self.wish_is_met = self.wish_is_met or (new.primary == self.wished and new.pending is None)
         listed = new.promotable or []
         runs = {name: server.run for name in listed if (server := self.places[name].server) is not None}
         self.listed_runs = {name: self.listed_runs.get(name, run) for name, run in runs.items()}
         if seen is not None and seen.primary == new.primary:
             # A primary that has just died unseen: nobody could have known.
             self.binding &= self._held()
+        if seen is not None and seen.pending is not None and new.pending is None:
+            # Who could not be reached, the former primary too, was waited for and then left behind.
+            self.binding &= self._held(reached=True)
         self._bind_replicated()
-        self.tell(f"the record: {new.primary}, epoch {new.epoch}, then {listed}, {new.operation and 'switchover'}")
+        under_way = (new.operation and "switchover") or (new.pending and f"failover: {new.pending.reason}")
+        self.tell(f"the record: {new.primary}, epoch {new.epoch}, then {listed}, {under_way}")
 
     def check(self) -> None:
-        writable = [place.name for place, server in self.servers() if server.is_primary]
+        writable = [place.name for place, _ in self.servers() if self.may_write(place)]
         if len(writable) > 1:
             raise BrokenRuleError(f"{' and '.join(writable)} both take writes")
 
@@ -397,11 +453,12 @@ class World:
     def _serves(self) -> bool:
         return any(server.is_primary for _, server in self.servers())
 
-    def _held(self) -> set[int]:
-        return {value for values in self._copies_that_count() for value in values}
+    def _held(self, *, reached: bool = False) -> set[int]:
+        places = [place for place in self.places.values() if not (reached and place.cut_off)]
+        return {value for values in self._copies_that_count(places) for value in values}
 
-    def _copies_that_count(self) -> Iterator[tuple[int, ...]]:
-        for place in self.places.values():
+    def _copies_that_count(self, places: Iterable[Place]) -> Iterator[tuple[int, ...]]:
+        for place in places:
             if place.server is not None and self._counts(place):
                 yield place.server.values
             if place.disk is not None and place.disk.binding:
@@ -430,6 +487,7 @@ class World:
             promised_epoch=pod.promised_epoch,
             terms=pod.terms,
             leaving=pod.leaving_in is not None,
+            misses_primary=self.now - self.granted_at[pod.uid] > MISSED_AFTER and not (server and server.is_primary),
         )
         if server is None or server.role is None:
             return view

@@ -10,15 +10,28 @@ from functools import partial
 
 import msgspec
 
-from tests.sim.shard_model import NOW, OWNER, BrokenRuleError, Place, Server, World, first_record
+from tests.sim.shard_model import (
+    FENCE_AFTER,
+    MISSED_AFTER,
+    NOW,
+    OPERATOR,
+    OWNER,
+    BrokenRuleError,
+    Place,
+    Pod,
+    Server,
+    World,
+    first_record,
+)
 from tests.support.shards import address_of
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.node_view import NodeView
-from valkey_operator.core.shard.facts import Member, ShardFacts
+from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
 from valkey_operator.core.shard.members import first_record_names_primary, needed_indices, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import (
     Bind,
+    Detach,
     Follow,
     LookAgain,
     Open,
@@ -33,6 +46,7 @@ from valkey_operator.core.shard.steps import (
 )
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.terms import Terms
 
 MOST_PLANS = 400
 
@@ -56,6 +70,7 @@ class Operator:
         self._world = world
         self._between = between
         self._reports: dict[str, NodeView] = {}
+        self._gave_leave_at = -FENCE_AFTER
 
     def hear(self, place: Place) -> None:
         """A report arrives, if there is something new in it."""
@@ -70,8 +85,9 @@ class Operator:
         self._reports.pop(place.name, None)
 
     def forget(self) -> None:
-        """Another leader, who has heard of nobody."""
+        """Another leader, who has heard of nobody, and does not know what the one before it has granted."""
         self._reports.clear()
+        self._gave_leave_at = self._world.now
 
     def reconcile(self) -> None:
         """One look at everything, and all that follows from it."""
@@ -92,6 +108,9 @@ class Operator:
             members=tuple(self._member(place) for place in world.places.values() if place.exists or place.pod),
             replicas=world.replicas,
             wished=world.wished,
+            writing=WritingRules(fence_after_ms=int(FENCE_AFTER * 1000), missed_after_ms=int(MISSED_AFTER * 1000)),
+            primary_pod_ended=world.record.primary_pod in world.ended_pods,
+            leave_until=NOW + timedelta(seconds=self._gave_leave_at + FENCE_AFTER),
             now=NOW + timedelta(seconds=world.now),
         )
 
@@ -142,8 +161,22 @@ class Operator:
             if isinstance(step, SwapRecord):
                 self._do(partial(self._world.swap, record, step.record))
                 record = step.record
+            elif isinstance(step, Detach):
+                for node in step.nodes:
+                    self._do(partial(self._detach, node, record))
             else:
                 self._do(partial(self._order, step, record))
+
+    def _detach(self, node: str, record: ValkeyShardSpec) -> None:
+        """Who does not answer is left out; who has no server has promised all the same."""
+        try:
+            self._order(Park(node=node), record)
+        except NotObeyed:
+            place = self._world.places[node]
+            if place.pod is None or place.cut_off:
+                self.lose(place)
+            else:
+                self._reports[node] = self._world.report(place)
 
     def _do(self, act: Callable[[], None]) -> None:
         self._between()
@@ -151,20 +184,33 @@ class Operator:
         self._between()
 
     def _order(self, step: Order | LookAgain, record: ValkeyShardSpec) -> None:
-        world, place = self._world, self._world.places[step.node]
+        world, place, epoch = self._world, self._world.places[step.node], epoch_of(record)
         if place.pod is None or place.cut_off:
             raise NotObeyed(f"{step.node} cannot be reached")
         if isinstance(step, LookAgain):
             world.tick()
-        elif record.epoch < place.pod.promised_epoch:
+        elif epoch < place.pod.promised_epoch:
             raise NotObeyed(f"{step.node} has promised epoch {place.pod.promised_epoch}")
         else:
-            place.pod.promised_epoch = record.epoch
-            if isinstance(step, Bind | Open | Promote):
-                place.pod.terms = step.terms
+            if epoch > place.pod.promised_epoch:
+                place.pod.promised_epoch, place.pod.terms = epoch, None
+            if isinstance(step, Bind | Promote) or (isinstance(step, Open) and step.terms is not None):
+                self._bind(place, place.pod, step.terms)
             self._obey(step, place)
         if place.pod is not None:
             self._reports[place.name] = world.report(place)
+
+    def _bind(self, place: Place, pod: Pod, terms: Terms | None) -> None:
+        """No primary takes terms by which it may not write; where replicas do not suffice, the operator is asked."""
+        world, record = self._world, self._world.record
+        assert record is not None
+        world.ask_for_leave(place, terms)
+        is_on_record = (record.primary, record.epoch, record.pending) == (place.name, pod.promised_epoch, None)
+        if not world.has_leave(pod, terms) and is_on_record:
+            world.leave[pod.uid, OPERATOR] = self._gave_leave_at = world.now
+        if not world.has_leave(pod, terms):
+            raise NotObeyed(f"nobody grants epoch {pod.promised_epoch} to {place.name}")
+        pod.terms = terms
 
     def _obey(self, step: Step, place: Place) -> None:
         world, server = self._world, place.server
@@ -222,6 +268,11 @@ class Operator:
             stale=pod is not None and pod.generation != self._world.generation,
             view=self._heard(place),
         )
+
+
+def epoch_of(record: ValkeyShardSpec) -> int:
+    """Orders are of the epoch that was announced, where one was."""
+    return record.pending.epoch if record.pending else record.epoch
 
 
 def node_at(host: str) -> str:

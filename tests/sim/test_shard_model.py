@@ -10,7 +10,7 @@ from valkey_operator.core.shard import plan, primary, switchover, wished
 from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
 from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
 
-SEEDS = 300
+SEEDS = 500
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 

@@ -24,7 +24,7 @@ OURS, NEXT, OTHER = "a" * 40, "b" * 40, "c" * 40
 NOW = datetime(2026, 11, 16, 12, 0, 30, tzinfo=UTC)
 JUST_NOW, LONG_AGO = "2026-11-16T12:00:29Z", "2026-11-16T12:00:20Z"
 
-_RECORD = ValkeyShardSpec(owner=ShardOwner(kind="Valkey", name="x"), index=0, epoch=7, primary="x-0")
+_RECORD = ValkeyShardSpec(owner=ShardOwner(kind="Valkey", name="x"), index=0, epoch=7, primary="x-0", primary_pod="uid")
 _VIEW = NodeView(pod_uid="uid", boot_id="boot", seq=1)
 _RUNNING = msgspec.structs.replace(
     _VIEW, process=ProcessState.RUNNING, health=Health.ANSWERS, replication_id=OURS, whole=True, fenced=False

@@ -1,13 +1,14 @@
 """Orders, carried out on real servers through the same service that gRPC calls."""
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 import valkey
 
-from tests.valkey.gated import Pod, pod
+from tests.valkey.gated import DEADLINE_S, Pod, pod
 from tests.valkey.gated_agent import ORDER, Agent
 from tests.valkey.servers import running
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -25,17 +26,13 @@ def with_agent(version: str, folder: Path, talk: Callable[[Pod, Agent], Awaitabl
 
 
 @pytest.mark.every_version
-def test_a_server_is_opened_fenced_configured_and_paused_as_ordered(version: str, tmp_path: Path) -> None:
+def test_a_server_is_opened_configured_and_paused_as_ordered(version: str, tmp_path: Path) -> None:
     async def talk(made: Pod, agent: Agent) -> None:
         report = await agent.open(pb.START_KIND_FENCED_PRIMARY)
         assert (report.fenced, report.replication.role) == (True, pb.ROLE_PRIMARY)
         with made.agent_client() as client:
             client.config_set("min-replicas-to-write", 0)
             assert client.set("key", "value")
-            fenced = await agent.obey("Fence", pb.FenceRequest(order=ORDER))
-            assert fenced.report.fenced
-            with pytest.raises(valkey.ResponseError, match="NOREPLICAS"):
-                client.set("key", "value")
             wanted = {"maxmemory": "64mb", "maxmemory-policy": "allkeys-lru"}
             configured = await agent.obey("Configure", pb.ConfigureRequest(order=ORDER, settings=wanted))
             assert configured.settings == {"maxmemory": str(64 * 2**20), "maxmemory-policy": "allkeys-lru"}
@@ -47,6 +44,19 @@ def test_a_server_is_opened_fenced_configured_and_paused_as_ordered(version: str
                     impatient.set("key", "paused")
             await agent.obey("Unpause", pb.UnpauseRequest(order=ORDER))
             assert client.set("key", "value")
+
+    with_agent(version, tmp_path, talk)
+
+
+def test_a_server_that_hangs_is_killed_as_ordered_and_one_that_answers_is_not(version: str, tmp_path: Path) -> None:
+    async def talk(made: Pod, agent: Agent) -> None:
+        await agent.open(pb.START_KIND_FENCED_PRIMARY)
+        spared = await agent.service.obey("Kill", pb.KillRequest(order=ORDER))
+        assert spared.outcome == pb.OUTCOME_SERVER_REFUSED
+        made.processes[-1].send_signal(signal.SIGSTOP)
+        killed = await agent.obey("Kill", pb.KillRequest(order=ORDER))
+        assert killed.outcome == pb.OUTCOME_OBEYED
+        assert made.processes[-1].wait(DEADLINE_S) == -signal.SIGKILL
 
     with_agent(version, tmp_path, talk)
 

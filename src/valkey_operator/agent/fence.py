@@ -29,7 +29,8 @@ from valkey_operator.valkey.terms import Terms
 log = structlog.get_logger(__name__)
 
 TICK_S = 0.05
-FENCE_WITHIN_S = 0.2
+# Replicas take a primary for lost a second or more after its leave has run out: all of this is well within that.
+FENCE_WITHIN_S = 0.5
 SEEK_EVERY_S = 0.25
 # An agent that comes back beside a running primary does not know yet who would grant what.
 FIRST_LOOK_AFTER_S = 0.3

@@ -11,6 +11,7 @@ import msgspec
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.peers import Answer, Ask
 from valkey_operator.agent.promise import Given, may_grant
+from valkey_operator.valkey.states import Health
 from valkey_operator.valkey.terms import Terms
 
 LOOK_EVERY_S = 0.1
@@ -26,7 +27,7 @@ class Granting:
     def __init__(self, node: Node) -> None:
         self.node = node
         self._missed_after_s = Terms().missed_after_ms / 1000
-        self._granted_at = asyncio.get_running_loop().time()
+        self._granted_at = self._answered_at = asyncio.get_running_loop().time()
 
     def answer(self, asked: Ask) -> Answer:
         """Grant, or say which epoch was promised; what is granted is on file first."""
@@ -41,7 +42,15 @@ class Granting:
     async def watch(self) -> None:
         """Say when the primary is missed, and when it is back; for ever."""
         while True:
-            silent_s = asyncio.get_running_loop().time() - self._granted_at
-            is_primary = self.node.report.facts.promise.given is Given.PRIMARY
-            await self.node.note_primary(missed=silent_s > self._missed_after_s and not is_primary)
+            await self.node.note_primary(missed=self._is_missed(asyncio.get_running_loop().time()))
             await asyncio.sleep(LOOK_EVERY_S)
+
+    def _is_missed(self, now: float) -> bool:
+        """By a replica: it was not asked. By the primary's own agent: its server hangs."""
+        facts = self.node.report.facts
+        if facts.server is None or facts.server.health is not Health.HUNG:
+            self._answered_at = now
+        if facts.promise.given is not Given.PRIMARY:
+            return now - self._granted_at > self._missed_after_s
+        self._granted_at = now  # whoever takes over from it is not missed before it had time to ask
+        return now - self._answered_at > (facts.promise.terms or Terms()).missed_after_ms / 1000

@@ -25,7 +25,6 @@ _GIVEN = {
     "Follow": Given.REPLICA,
     "Promote": Given.PRIMARY,
     "Park": Given.NONE,
-    "Fence": Given.NONE,
 }
 
 

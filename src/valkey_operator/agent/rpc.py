@@ -33,7 +33,7 @@ from valkey_operator.agent.report import is_running
 from valkey_operator.agent.server import ServerError
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.boot import FENCED, PARK_HOST, PARK_PORT, StartKind
+from valkey_operator.valkey.boot import PARK_HOST, PARK_PORT, StartKind
 from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.valkey.terms import Terms
 from valkey_operator.wire.identity import Identity, has_identity
@@ -45,6 +45,7 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
 OPEN_TRIES = 50
 OPEN_PAUSE_S = 0.01
 LICENCE_WITHIN_S = 1.0
+KILL_AFTER_S = 0.5
 _MOST_MESSAGE_BYTES = 1 << 20
 Settings = dict[str, str]
 
@@ -61,7 +62,7 @@ class AgentService:
             "Follow": self._follow,
             "Promote": self._promote,
             "Park": self._park,
-            "Fence": self._fence,
+            "Kill": self._kill,
             "Configure": self._configure,
             "Bind": lambda request: self._bind(terms_in(request.terms)),
             "Pause": self._pause,
@@ -124,8 +125,17 @@ class AgentService:
     async def _park(self, _request: pb.ParkRequest) -> None:
         await self._command("REPLICAOF", PARK_HOST, PARK_PORT)
 
-    async def _fence(self, _request: pb.FenceRequest) -> None:
-        await self._command("CONFIG", "SET", "min-replicas-to-write", FENCED)
+    async def _kill(self, _request: pb.KillRequest) -> None:
+        process = self._running()
+        try:
+            await self._node.connection.call("PING", timeout_s=KILL_AFTER_S)
+        except ServerError as problem:
+            if problem.health is not Health.HUNG:
+                raise
+            log.warning("the server hangs and is killed", reason=str(problem))
+            self._node.end_server(process)
+        else:
+            raise Refusal(pb.OUTCOME_SERVER_REFUSED, "the server answers, and is not killed")
 
     async def _bind(self, terms: Terms) -> None:
         """An order is not a licence: it may be late, and another node be primary by now."""

@@ -93,6 +93,9 @@ class ValkeyShardSpec(Model, frozen=True, kw_only=True):
     ] = None
     epoch: Annotated[int, doc("Counts the changes of the primary; only grows.", minimum=0)]
     primary: Annotated[NodeName | None, doc("The node that may take writes.", maxLength=LONGEST_NODE_NAME)] = None
+    primary_pod: Annotated[
+        str | None, doc("Uid of its pod: a later pod of the same node proves nothing about that one.", maxLength=64)
+    ] = None
     promotable: Annotated[
         list[NodeName] | None,
         set_list("Replicas that were in sync in this epoch and have not restarted since.", at_most=MOST_REPLICAS),

@@ -55,7 +55,8 @@ class AgentSide:
         cls, client: KubeClient, leadership: Leadership, metrics: EngineMetrics, *, namespace: str, door: Door | None
     ) -> "AgentSide":
         """The parts, none of which does anything yet."""
-        reports, grants = Reports(asyncio.get_running_loop().time), Grants()
+        clock = asyncio.get_running_loop().time
+        reports, grants = Reports(clock), Grants(clock)
         channels = Channels(door.files if door else _NO_FILES)
         return cls(
             reports=reports,

@@ -10,6 +10,7 @@ from valkey_operator.api.status import ConditionType
 from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
+from valkey_operator.controllers.ended_pods import EndedPods
 from valkey_operator.controllers.ground import BY_MACHINE, Ground, make_ground
 from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject, MachineObject, NodeObject
@@ -18,7 +19,7 @@ from valkey_operator.controllers.node_certificate import NodeCertificates
 from valkey_operator.controllers.references import References, Referrers
 from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey import ValkeyController
-from valkey_operator.controllers.valkey_facts import ValkeyGround
+from valkey_operator.controllers.valkey_facts import Heard, ValkeyGround
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
 from valkey_operator.core.names import NODE_LABEL, OWNER_LABEL
 from valkey_operator.core.render.pod import Site
@@ -97,7 +98,7 @@ def node_controller(tools: Tools) -> ControllerSpec:
 def valkey_controller(tools: Tools) -> ControllerSpec:
     """The controller of Valkeys."""
     ground = make_ground(tools.caches, tools.namespace)
-    facts = ValkeyGround(ground, tools.reports, tools.operator_namespace)
+    facts = ValkeyGround(ground, Heard(tools.reports, EndedPods(ground.pods), tools.grants), tools.operator_namespace)
     tools.grants.read_from(ground.shards)
     site = Site(
         operator_namespace=tools.operator_namespace,
@@ -108,6 +109,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
     versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
 
     def start(term: int) -> Reconcile[Key]:
+        tools.grants.begin()
         client = tools.client_in(term)
         objects = ValkeyObjects(ground, client, tools.metrics)
         return ValkeyController(

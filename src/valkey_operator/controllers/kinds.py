@@ -115,18 +115,19 @@ class Waiting(Part, frozen=True):
     message: str = ""
 
 
-class ContainerState(Part, frozen=True):
-    """One of these is there."""
-
-    waiting: Waiting | None = None
-    running: dict[str, str] | None = None
-
-
 class Terminated(Part, frozen=True):
     """How a container ended."""
 
     exit_code: int = 0
     message: str = ""
+
+
+class ContainerState(Part, frozen=True):
+    """One of these is there."""
+
+    waiting: Waiting | None = None
+    running: dict[str, str] | None = None
+    terminated: Terminated | None = None
 
 
 class EndedState(Part, frozen=True):

@@ -10,15 +10,17 @@ from typing import Any
 import msgspec
 import structlog
 
+from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.messages import Outcome
-from valkey_operator.controllers.agents.orders import AgentsInTerm
+from valkey_operator.controllers.agents.orders import AgentsInTerm, OrderResult
 from valkey_operator.controllers.keeper import Keeper
 from valkey_operator.controllers.kinds import PodObject, ShardObject
 from valkey_operator.controllers.live_settings import LiveSettings
 from valkey_operator.controllers.valkey_facts import ShardView
 from valkey_operator.core.names import ROLE_LABEL
+from valkey_operator.core.shard.proof import is_missed
 from valkey_operator.core.shard.roles import role_labels
-from valkey_operator.core.shard.steps import Follow, LookAgain, Order, Reason, ShardPlan, Step, SwapRecord
+from valkey_operator.core.shard.steps import Detach, Follow, LookAgain, Order, Reason, ShardPlan, SwapRecord
 from valkey_operator.kube.errors import ApiError
 from valkey_operator.kube.objects import Key
 from valkey_operator.kube.writer import Writer
@@ -28,6 +30,11 @@ log = structlog.get_logger(__name__)
 
 LOOK_PAUSE_S = 0.003
 NOBODY_PAUSE_S = 0.05
+LOOK_WITHIN_S = 0.5
+LOOK_EVERY_S = 1.0
+DETACH_WITHIN_S = 1.0
+# The promise is kept before the server is told anything.
+_PROMISED = frozenset({Outcome.NOT_RUNNING, Outcome.NO_ANSWER})
 _NOT_FIELDS = ("node",)
 
 Tell = Callable[[Reason, str], None]
@@ -44,22 +51,40 @@ class ShardSteps:
         self.settings = LiveSettings(agents)
 
     async def ask(self, view: ShardView) -> bool:
-        """Ask the agents of which nothing was heard in this term; whether there were any."""
-        if not view.unheard:
-            return False
-        await self._agents.pull(view.unheard)
-        return True
+        """Ask the agents of which nothing was heard in this term, or is to be heard now; whether there were any."""
+        unheard = [target for target in view.unheard if not self._agents.is_silent(target)]
+        if unheard:
+            await self._agents.pull(unheard)
+        return bool(unheard)
+
+    async def look_after(self, view: ShardView) -> None:
+        """Ask a primary that its replicas miss whether it is there."""
+        primary = view.facts.member(view.facts.record.primary)
+        target = view.target(primary.name) if primary is not None and primary.view is not None else None
+        if target is not None and is_missed(view.facts):
+            await self._agents.pull([target], timeout_s=LOOK_WITHIN_S)
+
+    def look_again_after_s(self, view: ShardView, plan: ShardPlan) -> float | None:
+        """When to look again though nothing changes: for the plan, for who is silent, or missed."""
+        waits = [plan.look_after_s] if plan.look_after_s is not None else []
+        silent = any(self._agents.is_silent(target) for target in view.unheard)
+        return min([*waits, *([LOOK_EVERY_S] if silent or is_missed(view.facts) else [])], default=None)
 
     async def carry_out(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
         """All steps in their order; raises what asks for another look."""
         if any(isinstance(step, Follow) for step in plan.steps):
             await self._label_before_clients_move(view)
         for step in plan.steps:
-            if isinstance(step, SwapRecord):
-                record = await self._swap(step, record)
-                tell(step.reason, step.message)
-            else:
-                await self._order(step, record, view)
+            match step:
+                case SwapRecord():
+                    record = await self._swap(step, record)
+                    tell(step.reason, step.message)
+                case Detach():
+                    await self._detach(step, record, view)
+                case LookAgain():
+                    await self._look_again(step, view)
+                case _:
+                    await self._order(step, record, view)
 
     async def label_pods(self, view: ShardView) -> None:
         """Say on each pod what it is: the Services find their pods by it."""
@@ -102,21 +127,37 @@ class ShardSteps:
         log.info("record", shard=str(record.key), reason=step.reason, message=step.message, epoch=step.record.epoch)
         return written
 
-    async def _order(self, step: Step, record: ShardObject, view: ShardView) -> None:
-        assert not isinstance(step, SwapRecord)  # noqa: S101 - for the type checker
-        target = view.target(step.node)
-        if target is None:
-            raise TransientError(f"The pod of {step.node} has no address yet")
-        if isinstance(step, LookAgain):
-            await asyncio.sleep(LOOK_PAUSE_S)
-            await self._agents.report(target)
-            return
+    async def _look_again(self, step: LookAgain, view: ShardView) -> None:
+        await asyncio.sleep(LOOK_PAUSE_S)
+        await self._agents.report(self._target(step.node, view))
+
+    async def _detach(self, step: Detach, record: ShardObject, view: ShardView) -> None:
+        """A node without a server cannot park, and has promised the epoch all the same."""
+        targets = [self._target(node, view) for node in step.nodes]
+        results = await self._agents.order_all(targets, "Park", epoch=_epoch_of(record), timeout_s=DETACH_WITHIN_S)
+        for target, result in results.items():
+            if isinstance(result, OrderResult) and not result.obeyed and result.outcome not in _PROMISED:
+                raise TransientError(f"{target.key.name} did not obey Park: {result.detail}")
+
+    async def _order(self, step: Order, record: ShardObject, view: ShardView) -> None:
         name, fields = spelled(step)
-        result = await self._agents.order(target, name, epoch=record.spec.epoch, **fields)
+        target = self._target(step.node, view)
+        result = await self._agents.order(target, name, epoch=_epoch_of(record), **fields)
         if result.outcome is Outcome.NOBODY_WAITS:
             await asyncio.sleep(NOBODY_PAUSE_S)  # most likely the agent has let its server in by itself
         elif not result.obeyed:
             raise TransientError(f"{step.node} did not obey {name}: {result.detail}")
+
+    def _target(self, node: str, view: ShardView) -> Target:
+        target = view.target(node)
+        if target is None:
+            raise TransientError(f"The pod of {node} has no address yet")
+        return target
+
+
+def _epoch_of(record: ShardObject) -> int:
+    """Orders are of the epoch that was announced, where one was."""
+    return record.spec.pending.epoch if record.spec.pending else record.spec.epoch
 
 
 def spelled(order: Order) -> tuple[str, dict[str, Any]]:

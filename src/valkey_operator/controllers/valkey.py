@@ -36,7 +36,7 @@ from valkey_operator.core.shard.facts import ShardFacts
 from valkey_operator.core.shard.members import last_copy, needed_indices, next_eviction, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.settings import is_proven
-from valkey_operator.core.shard.steps import Reason
+from valkey_operator.core.shard.steps import Reason, ShardPlan
 from valkey_operator.core.status.conditions import is_said, news
 from valkey_operator.core.status.valkey import Findings, valkey_status
 from valkey_operator.core.validation import Problem, check_change, check_supported, check_valkey, warnings_of
@@ -85,6 +85,7 @@ class End:
     """How one part of a reconcile went, or all of them together."""
 
     waits_for: str | None = None
+    look_after_s: float | None = None
     refused: str | None = None
     retry: TransientError | None = None
 
@@ -129,13 +130,14 @@ class ValkeyController:
         if retry is not None:
             raise retry
         # What is missing is watched; an object of others that has a name of ours is in no cache.
-        held = case.conflicts or case.refused or refused
-        return Result(wake_at=asyncio.get_running_loop().time() + RECHECK_S) if held else DONE
+        held = [RECHECK_S] if case.conflicts or case.refused or refused else []
+        waits = [*held, *(end.look_after_s for end in ends if end.look_after_s is not None)]
+        return Result(wake_at=asyncio.get_running_loop().time() + min(waits)) if waits else DONE
 
-    async def _attempt(self, case: Case, part: Callable[[Case], Awaitable[str | None]]) -> End:
+    async def _attempt(self, case: Case, part: Callable[[Case], Awaitable[End]]) -> End:
         """Do one part as far as it goes: neither a bad spec nor a silent server keeps the other from being done."""
         try:
-            return End(waits_for=await part(case))
+            return await part(case)
         except (InvalidError, ForbiddenError) as problem:
             return End(refused=str(problem))
         except TransientError as problem:
@@ -169,11 +171,11 @@ class ValkeyController:
         )
         return Case(valkey=valkey, spec=spec, source=source, maps=maps, wrong=problems)
 
-    async def _settle_shard(self, case: Case) -> str | None:
+    async def _settle_shard(self, case: Case) -> End:
         """Servers first: who is primary, who follows, and the labels by which clients find them."""
         if self._record(case) is None:
-            return None
-        view, waits_for = await self._settle(case)
+            return End()
+        view, plan = await self._settle(case)
         # Only now all servers were asked which version they are.
         case.wrong.extend(check_image(case.spec.image, versions_of(view.facts, case.valkey.status)))
         await self._steps.label_pods(view)
@@ -181,7 +183,7 @@ class ValkeyController:
             await self._bring_settings(case, view)
         if not case.problems:
             await self._change_nodes(case, view)
-        return waits_for
+        return End(waits_for=plan.waits_for, look_after_s=self._steps.look_again_after_s(view, plan))
 
     async def _bring_settings(self, case: Case, view: ShardView) -> None:
         """What running servers take, before it is written down: no pod is to be started with what one refuses."""
@@ -197,10 +199,10 @@ class ValkeyController:
             )
         )
 
-    async def _make_objects(self, case: Case) -> str | None:
+    async def _make_objects(self, case: Case) -> End:
         """Everything that shall exist; a spec that cannot be carried out leaves all as it is."""
         if case.problems:
-            return None
+            return End()
         source, volumes = case.source, self._facts.volumes(case.valkey)
         existing = self._facts.nodes(case.valkey)
         alone = case.spec.replicas == 1 and len(existing) <= 1
@@ -211,7 +213,7 @@ class ValkeyController:
         case.conflicts.extend(str(conflict) for conflict in conflicts)
         # A pod would run under an account, or with a password, that is somebody else's.
         if record is None or {conflict.kind for conflict in conflicts} & _NEEDED_BY_PODS:
-            return None
+            return End()
         needed = needed_indices(
             case.key.name, record.spec, replicas=case.spec.replicas, existing=existing, volumes=volumes
         )
@@ -222,7 +224,7 @@ class ValkeyController:
             self._objects.ensure_budget(source.owner, source.labels, case.spec, next_eviction=eviction),
         )
         case.conflicts.extend(str(conflict) for conflict in taken)
-        return None
+        return End()
 
     def _turn(self, case: Case, shard: ShardFacts) -> str | None:
         """Whose pod is replaced next; if writes stop by that, not before it was said."""
@@ -247,8 +249,10 @@ class ValkeyController:
         node = valkey_node(case.source, index, is_its_turn=is_its_turn, before=before, is_proven=is_proven)
         await self._objects.nodes.ensure(node)
 
-    async def _settle(self, case: Case) -> tuple[ShardView, str | None]:
+    async def _settle(self, case: Case) -> tuple[ShardView, ShardPlan]:
         """Plan and act until there is nothing left to do at this moment."""
+        if before := self._look(case):
+            await self._steps.look_after(before)
         for _ in range(MOST_ROUNDS):
             # The plan must not take a node that was just made for one that does not exist.
             await self._objects.nodes.store.wait_current(self._node_keys(case))
@@ -261,7 +265,7 @@ class ValkeyController:
                 view = self._view(case, record)
             plan = plan_shard(view.facts)
             if not plan.steps:
-                return view, plan.waits_for
+                return view, plan
             await self._steps.carry_out(plan, record, view, lambda why, what: self._tell(case.valkey, why, what))
         raise TransientError(f"the shard of {case.key} does not come to rest")
 

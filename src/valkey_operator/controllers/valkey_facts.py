@@ -3,14 +3,19 @@
 Owns: the gathering. Refuses to know: what follows from it.
 """
 
+import asyncio
+from datetime import datetime, timedelta
+
 import msgspec
 
 from valkey_operator.api.meta import ObjectMeta
 from valkey_operator.api.operator_defaults import ValkeyOperatorDefaults
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.controllers.agents.channels import Target
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.controllers.clock import utc_now
+from valkey_operator.controllers.ended_pods import EndedPods
 from valkey_operator.controllers.ground import BY_OWNER, BY_OWNER_UID, Ground
 from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
@@ -28,7 +33,7 @@ from valkey_operator.core.names import (
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.node import MadeBefore, NodeSource
 from valkey_operator.core.render.pod import SERVER_PORT, server_image
-from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
+from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, has_no_server
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.live import live_settings, settings_digest
@@ -54,12 +59,20 @@ class ShardView(msgspec.Struct, frozen=True):
         return [each for each in targets if each is not None and self.pods[each.key.name].agent_started]
 
 
+class Heard(msgspec.Struct, frozen=True):
+    """What is known of servers beside what the API server keeps."""
+
+    reports: Reports
+    ended: EndedPods
+    grants: Grants
+
+
 class ValkeyGround:
     """Questions about one Valkey after the other."""
 
-    def __init__(self, ground: Ground, reports: Reports, operator_namespace: str) -> None:
+    def __init__(self, ground: Ground, heard: Heard, operator_namespace: str) -> None:
         self._ground = ground
-        self._reports = reports
+        self._heard = heard
         self._operator_namespace = operator_namespace
 
     def effective(self, valkey: ValkeyObject) -> EffectiveValkey:
@@ -137,6 +150,8 @@ class ValkeyGround:
             writing=writing,
             settings_digest=settings_digest(live_settings(source.directives)),
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
+            primary_pod_ended=self._has_ended(valkey.key, record),
+            leave_until=self._leave_until(valkey.key, writing),
             now=utc_now(),
         )
         return ShardView(valkey.key.namespace, facts, pods)
@@ -144,7 +159,7 @@ class ValkeyGround:
     def _member(self, found: NodeObject, index: int, pod: PodFacts | None, *, wanted: bool, roll_hash: str) -> Member:
         node = found.key
         service = self._ground.services.get(node)
-        received = self._reports.get(node, pod.uid) if pod is not None else None
+        received = self._heard.reports.get(node, pod.uid) if pod is not None else None
         address = service.spec.cluster_ip if service is not None else ""
         return Member(
             name=node.name,
@@ -162,6 +177,24 @@ class ValkeyGround:
             own_settings=is_unbound(found) or self._has_own_settings(node),
             view=received.view if received else None,
         )
+
+    def _has_ended(self, shard: Key, record: ValkeyShardSpec) -> bool:
+        """Whether the pod on record is no more: the agent of one that was deleted may have told of its server's end."""
+        uid = record.primary_pod
+        if uid is None or record.primary is None:
+            return False
+        node = Key(shard.namespace, record.primary)
+        present, told = node_pod(self._ground, node), self._heard.reports.get(node, uid)
+        is_former = present is None or present.uid != uid
+        return uid in self._heard.ended or (is_former and told is not None and has_no_server(told.view))
+
+    def _leave_until(self, shard: Key, writing: WritingRules) -> datetime | None:
+        """A little more than leave lasts: clocks differ in their pace."""
+        if not writing.fence_after_ms:
+            return None
+        lasts_s = writing.fence_after_ms / 1000 * 1.01 + 0.1
+        ago_s = asyncio.get_running_loop().time() - self._heard.grants.last_given(shard)
+        return utc_now() + timedelta(seconds=lasts_s - ago_s)
 
     def _has_own_settings(self, node: Key) -> bool:
         settings = self._ground.config_maps.get(Key(node.namespace, settings_name(node.name)))
@@ -186,6 +219,7 @@ def writing_rules(spec: EffectiveValkey) -> WritingRules:
         missed_after_ms=failover.detect_after_milliseconds,
         min_replicas=spec.replication.min_replicas_to_write,
         half_attached=spec.durability == "Quorum",
+        fail_over=failover.enabled,
     )
 
 

@@ -62,7 +62,7 @@ def test_a_promise_is_read_back_as_it_was_kept() -> None:
         ("Follow", pb.FollowRequest(), Given.REPLICA),
         ("Promote", pb.PromoteRequest(), Given.PRIMARY),
         ("Park", pb.ParkRequest(), Given.NONE),
-        ("Fence", pb.FenceRequest(), Given.NONE),
+        ("Kill", pb.KillRequest(), Given.REPLICA),
         ("Configure", pb.ConfigureRequest(), Given.REPLICA),
         ("Pause", pb.PauseRequest(), Given.REPLICA),
     ],

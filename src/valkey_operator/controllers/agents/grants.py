@@ -1,7 +1,10 @@
 """Leave to write that the leader gives: to the primary on record, in its epoch, while no change is announced.
 
-Owns: the answer. A primary asks only when its replicas do not suffice. Refuses to know: how it asks (receiver.py).
+Owns: the answer, and when leave was given last. A primary asks only when its replicas do not suffice.
+Refuses to know: how it asks (receiver.py).
 """
+
+from collections.abc import Callable
 
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.kube.objects import Key
@@ -11,17 +14,30 @@ from valkey_operator.kube.store import Store
 class Grants:
     """Of one leader; gives no leave before it knows the records."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._records: Store[ShardObject] | None = None
+        self._begun = clock()
+        self._given: dict[Key, float] = {}
 
     def read_from(self, records: Store[ShardObject]) -> None:
         """Know the records."""
         self._records = records
 
+    def begin(self) -> None:
+        """A term begins; whatever was given before it lasts on from now."""
+        self._begun = self._clock()
+        self._given.clear()
+
     def may_write(self, node: Key, epoch: int) -> bool:
         """Whether a node may write in an epoch."""
         shard = Key(node.namespace, node.name.rpartition("-")[0])
         found = self._records.get(shard) if self._records is not None else None
-        if found is None:
+        if found is None or (found.spec.primary, found.spec.epoch, found.spec.pending) != (node.name, epoch, None):
             return False
-        return (found.spec.primary, found.spec.epoch, found.spec.pending) == (node.name, epoch, None)
+        self._given[shard] = self._clock()
+        return True
+
+    def last_given(self, shard: Key) -> float:
+        """After which moment no leave was given: by this leader, by one before it, or for want of any."""
+        return self._given.get(shard, self._begun)

@@ -24,6 +24,7 @@ from valkey_operator.wire.tls import TlsFilesError
 
 REPORT_WITHIN_S = 1.0
 ORDER_WITHIN_S = 3.0
+ASK_AGAIN_AFTER_S = 3.0
 MOST_PULLS = 16
 _MOST_DETAIL = 200
 _Answer = TypeVar("_Answer")
@@ -54,6 +55,7 @@ class Agents:
         self._reports = reports
         self._channels = channels
         self._check_term = check_term
+        self._silent_since: dict[str, float] = {}
 
     def in_term(self, term: int) -> "AgentsInTerm":
         """The agents for the work of one term."""
@@ -102,15 +104,27 @@ class Agents:
 
         async def pull_one(target: Target) -> tuple[Key, NodeView | AgentUnreachableError]:
             async with slots:
-                try:
-                    return target.key, await self.report(target, timeout_s=timeout_s)
-                except AgentUnreachableError as error:
-                    return target.key, error
+                return target.key, await self.answer_or_error(target, self.report(target, timeout_s=timeout_s))
 
         return dict(await asyncio.gather(*(pull_one(target) for target in targets)))
 
+    async def answer_or_error(self, target: Target, answer: Awaitable[_Answer]) -> _Answer | AgentUnreachableError:
+        """What it answers; of one that does not, whatever it said before may be untrue by now."""
+        try:
+            return await answer
+        except AgentUnreachableError as error:
+            self._silent_since[target.pod_uid] = asyncio.get_running_loop().time()
+            self._reports.drop(target.key, target.pod_uid)
+            return error
+
+    def is_silent(self, target: Target) -> bool:
+        """Whether it did not answer just now: it will report by itself, or be asked again a little later."""
+        since = self._silent_since.get(target.pod_uid)
+        return since is not None and asyncio.get_running_loop().time() - since < ASK_AGAIN_AFTER_S
+
     async def hang_up(self, pod_uid: str) -> None:
         """The pod is gone."""
+        self._silent_since.pop(pod_uid, None)
         await self._channels.retire(pod_uid)
 
     async def _call(self, target: Target, say: Callable[[AgentClient], Awaitable[_Answer]]) -> _Answer:
@@ -126,6 +140,7 @@ class Agents:
             raise _unreachable(target, str(error)) from error
 
     def _heard(self, target: Target, report: pb.NodeReport) -> NodeView:
+        self._silent_since.pop(target.pod_uid, None)
         view = view_of(report)
         if view.pod_uid:
             self._reports.put(target.key, view)
@@ -164,3 +179,18 @@ class AgentsInTerm:
     ) -> dict[Key, NodeView | AgentUnreachableError]:
         """See `Agents.pull`."""
         return await self.agents.pull(targets, timeout_s=timeout_s)
+
+    async def order_all(
+        self, targets: Iterable[Target], name: str, *, epoch: int, timeout_s: float
+    ) -> dict[Target, OrderResult | AgentUnreachableError]:
+        """The same order to many at once; one that does not answer is an error in its place."""
+
+        async def give(target: Target) -> tuple[Target, OrderResult | AgentUnreachableError]:
+            order = self.order(target, name, epoch=epoch, timeout_s=timeout_s)
+            return target, await self.agents.answer_or_error(target, order)
+
+        return dict(await asyncio.gather(*(give(target) for target in targets)))
+
+    def is_silent(self, target: Target) -> bool:
+        """See `Agents.is_silent`."""
+        return self.agents.is_silent(target)

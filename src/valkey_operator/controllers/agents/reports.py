@@ -30,13 +30,14 @@ class Received(msgspec.Struct, frozen=True):
 
 
 def report_lane(change: Change[NodeView]) -> Lane:
-    """A server that died, waits to be let in or is no primary any more is urgent."""
+    """A server that died, waits to be let in, is no primary any more or misses one is urgent."""
     if change.initial:
         return Lane.RESYNC
     if change.new is None:
         return Lane.EDIT
     was_primary = change.old is not None and change.old.role is Role.PRIMARY
-    is_urgent = change.new.process in _DOWN or (was_primary and change.new.role is not Role.PRIMARY)
+    is_lost = change.new.process in _DOWN or (was_primary and change.new.role is not Role.PRIMARY)
+    is_urgent = is_lost or change.new.misses_primary
     return Lane.URGENT if is_urgent else Lane.EDIT
 
 
@@ -65,6 +66,12 @@ class Reports:
         """The newest report of a node; with `pod_uid` only that of this pod."""
         pods = self._nodes.get(key, {})
         return pods.get(pod_uid) if pod_uid is not None else next(reversed(pods.values()), None)
+
+    def drop(self, key: Key, pod_uid: str) -> None:
+        """A pod's agent does not answer: what it said may be untrue by now."""
+        dropped = self._nodes.get(key, {}).pop(pod_uid, None)
+        if dropped is not None:
+            self._tell(Change(key, dropped.view, None))
 
     def put(self, key: Key, view: NodeView) -> None:
         """Keep a report, unless a newer one of the same agent is here; tell what changed beside offsets."""

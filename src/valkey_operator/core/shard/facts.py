@@ -39,12 +39,17 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WritingRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the spec says about writing; `half_attached`: half of the replicas must follow, or the server refuses."""
+    """What the spec says about writing.
+
+    `half_attached`: half of the replicas must follow, or the server refuses. `fail_over`: one of them takes over from a
+    primary that is silent.
+    """
 
     fence_after_ms: int = 0
     missed_after_ms: int = 3000
     min_replicas: int = 0
     half_attached: bool = False
+    fail_over: bool = True
 
 
 class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +63,10 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the live settings that every server shall have."""
     wished: str | None = None
     """The node that a user wants as primary, met or not."""
+    primary_pod_ended: bool = False
+    """Nothing runs any more of the pod that is on record as primary, present or not."""
+    leave_until: datetime | None = None
+    """Until when leave to write may last that this operator gave, or the one before it."""
     now: datetime
 
     def member(self, name: str | None) -> Member | None:
@@ -67,6 +76,11 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     def others(self, name: str) -> list[Member]:
         """All members but one."""
         return [each for each in self.members if each.name != name]
+
+
+def is_changing(facts: ShardFacts) -> bool:
+    """Whether a change of the primary is under way."""
+    return facts.record.operation is not None or facts.record.pending is not None
 
 
 def waits_at_gate(view: NodeView | None) -> bool:

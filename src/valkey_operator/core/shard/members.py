@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.names import node_index
-from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, runs_as, waits_at_gate
+from valkey_operator.core.shard.facts import Member, ShardFacts, is_changing, is_in_sync_with, runs_as, waits_at_gate
 from valkey_operator.valkey.info import Role
 
 
@@ -41,7 +41,7 @@ def removable(facts: ShardFacts) -> list[str]:
         return [member.name for member in facts.members]
     primary = facts.member(facts.record.primary)
     settled = primary is not None and primary.wanted and runs_as(primary.view, Role.PRIMARY)
-    if not settled or facts.record.operation is not None:
+    if not settled or is_changing(facts):
         return []
     listed = set(facts.record.promotable or ())
     return [member.name for member in facts.members if not member.wanted and member.name not in listed]
@@ -50,7 +50,7 @@ def removable(facts: ShardFacts) -> list[str]:
 def next_turn(facts: ShardFacts) -> str | None:
     """The node whose pod is replaced next for a changed spec: broken ones, then replicas, a lone primary at last."""
     stale = [member for member in facts.members if member.stale and member.wanted]
-    if not stale or facts.record.operation is not None or any(_is_being_replaced(each) for each in facts.members):
+    if not stale or is_changing(facts) or any(_is_being_replaced(each) for each in facts.members):
         return None
     primary = facts.member(facts.record.primary)
     broken = [member for member in stale if _is_broken(member)]
@@ -76,7 +76,7 @@ def last_copy(facts: ShardFacts) -> str | None:
 def next_eviction(facts: ShardFacts) -> str | None:
     """The node whose pod may be evicted where all are guarded: on a cordoned machine, no primary, and all are well."""
     primary = facts.member(facts.record.primary)
-    if primary is None or facts.record.operation is not None or next_turn(facts) is not None:
+    if primary is None or is_changing(facts) or next_turn(facts) is not None:
         return None
     if not _all_well(facts, primary) or any(_is_being_replaced(each) for each in facts.members):
         return None

@@ -18,8 +18,10 @@ from valkey_operator.core.shard.facts import (
     runs_as,
     waits_at_gate,
 )
+from valkey_operator.core.shard.failover import carry_on, lost_primary
 from valkey_operator.core.shard.lost_record import running_primary
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
+from valkey_operator.core.shard.proof import has_ended
 from valkey_operator.core.shard.steps import (
     Bind,
     Follow,
@@ -49,13 +51,15 @@ def plan_shard(facts: ShardFacts) -> ShardPlan:
     primary = facts.member(facts.record.primary)
     if primary is None:
         return without_primary(facts)
-    if facts.record.operation is not None:
-        return continue_switchover(facts, facts.record.operation)
-    return _plan_around(facts, primary)
+    if facts.record.pending is not None:
+        return carry_on(facts, primary, facts.record.pending)
+    return lost_primary(facts, primary) or _plan_around(facts, primary)
 
 
 def _plan_around(facts: ShardFacts, primary: Member) -> ShardPlan:
-    if has_no_server(primary.view):
+    if facts.record.operation is not None:
+        return continue_switchover(facts, facts.record.operation)
+    if has_no_server(primary.view) or (primary.view is None and has_ended(facts, primary)):
         return _start(facts, primary) or after_restart(facts, primary)
     if runs_as(primary.view, Role.REPLICA):
         return _promote(facts, primary) or after_restart(facts, primary)
@@ -135,10 +139,12 @@ def _upkeep(facts: ShardFacts, primary: Member, promotable: list[str]) -> list[S
     if view is None:
         return []
     same_history = record.replication_id == view.replication_id
-    if promotable == (record.promotable or []) and same_history:
+    same_pod = record.primary_pod == primary.pod_uid or not promotable
+    if promotable == (record.promotable or []) and same_history and same_pod:
         return _bind(primary, view.terms, terms_of(facts))
     changed = msgspec.structs.replace(
         record,
+        primary_pod=primary.pod_uid,
         promotable=promotable or None,
         replication_id=view.replication_id,
         first_offset=record.first_offset if same_history else view.offset,

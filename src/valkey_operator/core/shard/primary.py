@@ -8,6 +8,7 @@ import msgspec
 
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.announcement import LOOK_EVERY_S, announce, is_patience_over, next_epoch_number
 from valkey_operator.core.shard.facts import (
     Member,
     ShardFacts,
@@ -16,7 +17,7 @@ from valkey_operator.core.shard.facts import (
     is_parked,
     is_unbroken,
 )
-from valkey_operator.core.shard.steps import Park, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Detach, Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import with_wish_met
 from valkey_operator.valkey.states import Health, ProcessState
 
@@ -30,7 +31,7 @@ def without_primary(facts: ShardFacts) -> ShardPlan:
     """The recorded primary does not exist any more, and its volume neither."""
     if absent := _absent(facts):
         return _wait_for(absent)
-    return _choose(facts, facts.members, in_memory=Reason.PRIMARY_REMOVED, on_disk=Reason.PRIMARY_REMOVED)
+    return choose_heir(facts, facts.members, in_memory=Reason.PRIMARY_REMOVED, on_disk=Reason.PRIMARY_REMOVED)
 
 
 def after_restart(facts: ShardFacts, primary: Member) -> ShardPlan:
@@ -39,20 +40,51 @@ def after_restart(facts: ShardFacts, primary: Member) -> ShardPlan:
     It stands at the gate, or is a replica with other data than were meant, so it takes no writes meanwhile.
     """
     others = tuple(facts.others(primary.name))
-    return _choose(facts, others, in_memory=Reason.PRIMARY_RESTARTED, on_disk=Reason.ALL_RESTARTED)
+    return choose_heir(facts, others, in_memory=Reason.PRIMARY_RESTARTED, on_disk=Reason.ALL_RESTARTED)
 
 
-def _choose(facts: ShardFacts, heirs: tuple[Member, ...], *, in_memory: Reason, on_disk: Reason) -> ShardPlan:
+def choose_heir(facts: ShardFacts, heirs: tuple[Member, ...], *, in_memory: Reason, on_disk: Reason) -> ShardPlan:
     """Reported offsets are old; that of a parked server stands still, so they are compared once all are parked."""
     listed = set(facts.record.promotable or ())
-    if unknown := [heir.name for heir in heirs if heir.name in listed and _may_be_unbroken(heir.view)]:
-        return _wait_for(unknown)
     unbroken = [heir for heir in heirs if is_unbroken(heir.view) and (heir.name in listed or _is_in_epoch(facts, heir))]
-    if moving := [heir for heir in unbroken if not is_parked(heir.view)]:
-        return ShardPlan(steps=tuple(Park(node=heir.name) for heir in moving))
+    if moving := [heir.name for heir in unbroken if not is_parked(heir.view)]:
+        return ShardPlan(steps=(Detach(nodes=tuple(moving)),))
+    unknown = [heir.name for heir in heirs if heir.name in listed and _may_be_unbroken(heir.view)]
+    if unknown and not (unbroken and is_patience_over(facts)):
+        return _wait_a_while(facts, unknown)
     if unbroken:
-        return _choose_unbroken(facts, unbroken, in_memory)
+        return _wait_for_quorum(facts, unbroken) or _choose_unbroken(facts, unbroken, in_memory)
     return _choose_copy(facts, on_disk)
+
+
+def _wait_a_while(facts: ShardFacts, unknown: list[str]) -> ShardPlan:
+    """For who may have most; the time is counted from the announcement."""
+    if facts.record.pending is None and facts.writing.fail_over:
+        return announce(facts, f"{facts.record.primary} is lost, and {', '.join(unknown)} silent")
+    return msgspec.structs.replace(_wait_for(unknown), look_after_s=LOOK_EVERY_S)
+
+
+def _wait_for_quorum(facts: ShardFacts, unbroken: list[Member]) -> ShardPlan | None:
+    """With Quorum: of k replicas that confirmed a write one must be among those chosen from, whoever is missing.
+
+    The former primary, parked, has everything by itself.
+    """
+    record, rules = facts.record, facts.writing
+    if not rules.half_attached or any(member.name == record.primary for member in unbroken):
+        return None
+    listed = record.promotable or []
+    reached = [member.name for member in unbroken if member.name in listed and _is_in_epoch(facts, member)]
+    needed = len(listed) - max(rules.min_replicas, 1) + 1
+    if len(reached) >= needed:
+        return None
+    return ShardPlan(
+        waits_for=(
+            f"{needed} of {', '.join(listed)} with all their data, of which {len(reached)} were reached: "
+            "with durability Quorum no fewer are sure to have every confirmed write; "
+            "to go on with what is there, set spec.durability to Available"
+        ),
+        look_after_s=LOOK_EVERY_S,
+    )
 
 
 def _may_be_unbroken(view: NodeView | None) -> bool:
@@ -100,7 +132,7 @@ def _choose_unbroken(facts: ShardFacts, unbroken: list[Member], reason: Reason) 
         replication_id=best.view.replication_id if best.view else None,
         first_offset=best.view.offset if best.view else None,
     )
-    message = f"{best.name} becomes primary: it holds everything that {facts.record.primary} had sent"
+    message = f"{best.name} becomes primary: of all that were reached it has most"
     return ShardPlan(steps=(SwapRecord(record=record, reason=reason, message=message),))
 
 
@@ -114,8 +146,13 @@ def _choose_copy(facts: ShardFacts, reason: Reason) -> ShardPlan:
 
 
 def next_epoch(facts: ShardFacts, chosen: Member) -> ValkeyShardSpec:
-    """Above every epoch that any copy was marked in or any agent has promised, also after a record was lost."""
-    views = [member.view for member in facts.members if member.view is not None]
-    epoch = max([facts.record.epoch, *(max(view.copy.epoch or 0, view.promised_epoch) for view in views)]) + 1
-    record = msgspec.structs.replace(facts.record, primary=chosen.name, epoch=epoch, pending=None, operation=None)
+    """The record of an epoch that begins with a new choice."""
+    record = msgspec.structs.replace(
+        facts.record,
+        primary=chosen.name,
+        primary_pod=chosen.pod_uid,
+        epoch=next_epoch_number(facts),
+        pending=None,
+        operation=None,
+    )
     return with_wish_met(facts, record)

@@ -24,6 +24,8 @@ class Reason(enum.StrEnum):
     SWITCHOVER_BEGINS = "SwitchoverStarted"
     SWITCHOVER_DONE = "SwitchoverDone"
     SWITCHOVER_GIVEN_UP = "SwitchoverGivenUp"
+    FAILOVER_BEGINS = "FailoverStarted"
+    PRIMARY_LOST = "PrimaryLost"
     MEMBERS_CHANGED = "MembersChanged"
     WISH_MET = "WishMet"
     WISH_FORGOTTEN = "WishForgotten"
@@ -75,6 +77,18 @@ class Park(msgspec.Struct, frozen=True, kw_only=True):
     node: str
 
 
+class Detach(msgspec.Struct, frozen=True, kw_only=True):
+    """Become replicas of nobody, all at once, and promise the epoch announced; who does not answer is left out."""
+
+    nodes: tuple[str, ...]
+
+
+class Kill(msgspec.Struct, frozen=True, kw_only=True):
+    """End the server, unless it answers after all."""
+
+    node: str
+
+
 class Pause(msgspec.Struct, frozen=True, kw_only=True):
     """Let writing clients wait."""
 
@@ -94,12 +108,16 @@ class LookAgain(msgspec.Struct, frozen=True, kw_only=True):
     node: str
 
 
-Order: TypeAlias = Open | Follow | Promote | Bind | Park | Pause | Unpause
-Step: TypeAlias = SwapRecord | Order | LookAgain
+Order: TypeAlias = Open | Follow | Promote | Bind | Park | Kill | Pause | Unpause
+Step: TypeAlias = SwapRecord | Order | LookAgain | Detach
 
 
 class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do next, in this order; after it everything is looked at again. `waits_for` is said to the user."""
+    """What to do next, in this order; after it everything is looked at again. `waits_for` is said to the user.
+
+    `look_after_s`: time alone may change the plan.
+    """
 
     steps: tuple[Step, ...] = ()
     waits_for: str | None = None
+    look_after_s: float | None = None

@@ -123,6 +123,7 @@ def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
     record = msgspec.structs.replace(
         _ended(facts),
         primary=target.name,
+        primary_pod=target.pod_uid,
         epoch=facts.record.epoch + 1,
         promotable=heirs,
         replication_id=source.view.replication_id if source.view else None,

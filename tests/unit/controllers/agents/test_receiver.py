@@ -23,7 +23,7 @@ REPORT = pb.NodeReport(pod_uid="uid", boot_id="boot", seq=4)
 class Ground:
     def __init__(self, term: int | None = 7, leader: str | None = "10.0.0.7:9444") -> None:
         self.reports = Reports(lambda: 0.0)
-        self.grants = Grants()
+        self.grants = Grants(lambda: 0.0)
         self.receiver = Receiver(self.reports, self.grants, metrics(), term=lambda: term, leader=lambda: leader)
 
     def send(self, report: Any = REPORT, uris: list[str] = NODE) -> Page:

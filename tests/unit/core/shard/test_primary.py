@@ -20,7 +20,7 @@ from valkey_operator.api.shard import PendingChange, ValkeyShardSpec
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import Member
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
-from valkey_operator.core.shard.steps import Park, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Detach, Reason, ShardPlan, SwapRecord
 from valkey_operator.valkey.states import Health, ProcessState
 
 LISTED = record(promotable=["x-1", "x-2"])
@@ -53,9 +53,9 @@ class TestAfterARestart:
 
     def test_offsets_are_compared_only_once_they_stand_still(self) -> None:
         plan = restarted(member("x-1", replica_of("x-0", up=False)), member("x-2", parked()))
-        assert plan.steps == (Park(node="x-1"),)
+        assert plan.steps == (Detach(nodes=("x-1",)),)
         plan = restarted(member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0")))
-        assert plan.steps == (Park(node="x-1"), Park(node="x-2"))
+        assert plan.steps == (Detach(nodes=("x-1", "x-2")),)
 
     @pytest.mark.parametrize(
         "view",
@@ -66,8 +66,10 @@ class TestAfterARestart:
         ],
     )
     def test_nobody_is_chosen_while_one_that_is_listed_may_have_more(self, view: NodeView | None) -> None:
-        plan = restarted(member("x-1", parked()), member("x-2", view))
-        assert plan == ShardPlan(waits_for="x-2 to say which data it has")
+        announced = swapped(restarted(member("x-1", parked()), member("x-2", view)))
+        assert (announced.primary, announced.epoch) == ("x-0", 7)
+        assert announced.pending is not None
+        assert "x-2 silent" in (announced.pending.reason or "")
 
     @pytest.mark.parametrize(
         "view",
@@ -215,7 +217,7 @@ class TestWithoutThePrimary:
 
     def test_offsets_are_compared_only_once_they_stand_still(self) -> None:
         members = (member("x-0", replica_of("x-5")), member("x-1", parked()))
-        assert without_primary(facts(*members, on_record=self.ON_RECORD)).steps == (Park(node="x-0"),)
+        assert without_primary(facts(*members, on_record=self.ON_RECORD)).steps == (Detach(nodes=("x-0",)),)
 
     def test_without_anything_in_memory_the_newest_copy_is_chosen(self) -> None:
         members = (member("x-0", waiting(rdb=True, epoch=1)), member("x-1", waiting(rdb=True, epoch=2)))

@@ -195,7 +195,7 @@ class ParkRequest(_message.Message):
     order: Order
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
 
-class FenceRequest(_message.Message):
+class KillRequest(_message.Message):
     __slots__ = ("order",)
     ORDER_FIELD_NUMBER: _ClassVar[int]
     order: Order

@@ -1,0 +1,177 @@
+"""A primary that is lost: what is announced, what is waited for, what proves it, and who is chosen."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.support.shards import NOW, a_primary, facts, in_state, member, parked, record, replica_of, swapped, waiting
+from valkey_operator.api.shard import PendingChange, ValkeyShardSpec
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
+from valkey_operator.core.shard.plan import plan_shard
+from valkey_operator.core.shard.steps import Detach, Kill, Reason, ShardPlan, SwapRecord
+from valkey_operator.valkey.states import Health, ProcessState
+
+LISTED = ["x-1", "x-2"]
+SILENT = member("x-0")
+DEAD = member("x-0", in_state(ProcessState.WAITING, promised_epoch=8))
+RULES = WritingRules(fence_after_ms=2000, missed_after_ms=3000)
+
+
+def missing(**changes: Any) -> NodeView:
+    return replica_of("x-0", up=False, **{"misses_primary": True, "promised_epoch": 7, **changes})
+
+
+def deaf(**changes: Any) -> NodeView:
+    """Parked in the announced epoch, and sure that whatever it granted is over."""
+    return parked(**{"misses_primary": True, "promised_epoch": 8, **changes})
+
+
+def announced(seconds_ago: float = 0.0, **changes: Any) -> ValkeyShardSpec:
+    since = (NOW - timedelta(seconds=seconds_ago)).isoformat()
+    return record(**{"promotable": LISTED, "pending": PendingChange(epoch=8, since=since), **changes})
+
+
+def shard(*members: Member, on_record: ValkeyShardSpec | None = None, **changes: Any) -> ShardFacts:
+    found = facts(*members, replicas=3, on_record=on_record or record(promotable=LISTED))
+    return msgspec.structs.replace(found, **{"writing": RULES, **changes})
+
+
+class TestAPrimaryThatIsMissed:
+    """Neither the operator reaches it nor its replicas hear of it."""
+
+    def test_is_announced_as_lost_before_anybody_is_told(self) -> None:
+        plan = plan_shard(shard(SILENT, member("x-1", missing()), member("x-2", missing())))
+        found = swapped(plan)
+        assert (found.primary, found.epoch, found.pending and found.pending.epoch) == ("x-0", 7, 8)
+        assert [step.reason for step in plan.steps if isinstance(step, SwapRecord)] == [Reason.FAILOVER_BEGINS]
+
+    def test_is_left_alone_while_half_of_its_replicas_hear_of_it(self) -> None:
+        plan = plan_shard(shard(SILENT, member("x-1", missing()), member("x-2", replica_of("x-0"))))
+        assert plan == ShardPlan(waits_for="primary x-0: nothing is heard of it")
+
+    def test_is_left_alone_while_it_answers_the_operator(self) -> None:
+        plan = plan_shard(shard(member("x-0", a_primary()), member("x-1", missing()), member("x-2", missing())))
+        assert not any(isinstance(step, SwapRecord) and step.record.pending for step in plan.steps)
+
+    def test_is_waited_for_where_the_spec_says_so(self) -> None:
+        rules = msgspec.structs.replace(RULES, fail_over=False)
+        plan = plan_shard(shard(SILENT, member("x-1", missing()), member("x-2", missing()), writing=rules))
+        assert plan.steps == ()
+
+
+class TestAfterTheAnnouncement:
+    """Nobody may write in the present epoch any more; it is only to be proven."""
+
+    def test_all_that_are_heard_of_promise_the_next_epoch_at_once(self) -> None:
+        plan = plan_shard(shard(SILENT, member("x-1", missing()), member("x-2", missing()), on_record=announced()))
+        assert plan.steps == (Detach(nodes=("x-1", "x-2")),)
+
+    def test_a_primary_that_is_back_is_parked_with_them(self) -> None:
+        back = member("x-0", a_primary(promised_epoch=7))
+        plan = plan_shard(shard(back, member("x-1", deaf()), member("x-2", deaf()), on_record=announced()))
+        assert plan.steps == (Detach(nodes=("x-0",)),)
+
+    def test_the_one_that_is_furthest_is_chosen_once_all_leave_is_over(self) -> None:
+        plan = plan_shard(shard(SILENT, member("x-1", deaf()), member("x-2", deaf(offset=120)), on_record=announced(2)))
+        found = swapped(plan)
+        assert (found.primary, found.pending, found.promotable) == ("x-2", None, ["x-1"])
+        assert found.epoch > 8
+
+    def test_a_primary_that_came_back_and_has_most_is_chosen_again(self) -> None:
+        back = member("x-0", parked(promised_epoch=8, offset=130))
+        plan = plan_shard(shard(back, member("x-1", deaf()), member("x-2", deaf()), on_record=announced()))
+        assert swapped(plan).primary == "x-0"
+
+    @pytest.mark.parametrize(
+        "unsure",
+        [
+            pytest.param(deaf(misses_primary=False), id="it let the primary write just now"),
+            pytest.param(None, id="it is silent itself"),
+        ],
+    )
+    def test_half_of_the_replicas_are_no_proof(self, unsure: NodeView | None) -> None:
+        on_record = announced(seconds_ago=60)
+        plan = plan_shard(shard(SILENT, member("x-1", deaf()), member("x-2", unsure), on_record=on_record))
+        assert (plan.steps, plan.waits_for) == ((), "proof that x-0 takes no more writes")
+        assert plan.look_after_s is not None
+
+    def test_leave_that_the_operator_gave_is_waited_for(self) -> None:
+        members = (SILENT, member("x-1", deaf()), member("x-2", deaf()))
+        until = NOW + timedelta(seconds=1)
+        assert plan_shard(shard(*members, on_record=announced(2), leave_until=until)).steps == ()
+        assert swapped(plan_shard(shard(*members, on_record=announced(2), leave_until=NOW))).primary == "x-1"
+
+    def test_a_replica_that_was_removed_since_grants_nothing(self) -> None:
+        members = (SILENT, member("x-1", deaf()))
+        assert plan_shard(shard(*members, on_record=announced(2))).steps == ()
+        assert swapped(plan_shard(shard(*members, on_record=announced(4)))).primary == "x-1"
+
+
+class TestAPodThatWasReplaced:
+    """A later pod of the same node proves nothing about the one that took writes."""
+
+    def test_makes_nobody_primary_before_the_former_one_is_known_to_have_ended(self) -> None:
+        on_record = record(promotable=LISTED, primary_pod="former")
+        new = member("x-0", waiting())
+        plan = plan_shard(shard(new, member("x-1", parked()), member("x-2", parked()), on_record=on_record))
+        pending = swapped(plan).pending
+        assert pending is not None
+        assert "nobody knows whether the former one has ended" in (pending.reason or "")
+
+    @pytest.mark.parametrize("view", [None, waiting()], ids=["no new one yet", "a new one at the gate"])
+    def test_is_no_obstacle_once_the_former_one_has_ended(self, view: NodeView | None) -> None:
+        on_record = record(promotable=LISTED, primary_pod="former")
+        members = (member("x-0", view), member("x-1", parked()), member("x-2", parked()))
+        assert swapped(plan_shard(shard(*members, on_record=on_record, primary_pod_ended=True))).primary == "x-1"
+
+    def test_is_put_on_record_while_it_is_primary(self) -> None:
+        members = (member("x-0", a_primary()), member("x-1", replica_of("x-0")), member("x-2", replica_of("x-0")))
+        found = swapped(plan_shard(shard(*members, on_record=record(promotable=LISTED, primary_pod="former"))))
+        assert (found.primary_pod, found.epoch) == ("uid", 7)
+
+
+class TestAReplicaThatIsSilent:
+    """It may have more than the others, and is waited for, but not for ever."""
+
+    def test_is_left_behind_after_a_while(self) -> None:
+        members = (DEAD, member("x-1", deaf()), member("x-2"))
+        assert plan_shard(shard(*members, on_record=announced(0.5))).steps == ()
+        assert swapped(plan_shard(shard(*members, on_record=announced(1.0)))).primary == "x-1"
+
+    def test_is_not_left_behind_with_quorum_if_it_may_have_what_was_confirmed(self) -> None:
+        rules = msgspec.structs.replace(RULES, half_attached=True, min_replicas=1)
+        members = (DEAD, member("x-1", deaf()), member("x-2"))
+        plan = plan_shard(shard(*members, on_record=announced(60), writing=rules))
+        assert plan.steps == ()
+        assert "2 of x-1, x-2 with all their data, of which 1 were reached" in (plan.waits_for or "")
+        assert "spec.durability" in (plan.waits_for or "")
+
+    def test_is_no_loss_with_quorum_where_others_have_all_that_was_confirmed(self) -> None:
+        rules = msgspec.structs.replace(RULES, half_attached=True, min_replicas=2)
+        members = (DEAD, member("x-1", deaf()), member("x-2"))
+        assert swapped(plan_shard(shard(*members, on_record=announced(60), writing=rules))).primary == "x-1"
+
+
+class TestAPrimaryThatHangs:
+    """Its agent answers, its server does not."""
+
+    def test_is_killed_first(self) -> None:
+        hung = in_state(ProcessState.RUNNING, health=Health.HUNG, misses_primary=True)
+        plan = plan_shard(shard(member("x-0", hung), member("x-1", replica_of("x-0")), member("x-2")))
+        assert plan.steps == (Kill(node="x-0"),)
+
+    @pytest.mark.parametrize(
+        ("changes", "on_record"),
+        [
+            pytest.param({"misses_primary": False}, None, id="for a moment only"),
+            pytest.param({"health": Health.BUSY}, None, id="being busy"),
+            pytest.param({}, record(), id="with nobody to take over"),
+        ],
+    )
+    def test_is_not_killed(self, changes: dict[str, Any], on_record: ValkeyShardSpec | None) -> None:
+        hung = in_state(ProcessState.RUNNING, **{"health": Health.HUNG, "misses_primary": True, **changes})
+        plan = plan_shard(shard(member("x-0", hung), member("x-1", replica_of("x-0")), on_record=on_record))
+        assert plan.steps == ()
