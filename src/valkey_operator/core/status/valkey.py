@@ -100,11 +100,24 @@ def judge(found: Findings, before: ValkeyStatus | None) -> Verdict:
         return Verdict("Degraded" if any(m.pod_ready for m in members) else "Failed", reason, message)
     if found.spec.replicas == 0:
         return _suspended(found.pods)
+    if lost := _lost(found):
+        return Verdict("Degraded", *lost)
     changing = _changing(found)
     if changing is None and _all_ready(found):
         count = found.spec.replicas
         return Verdict("Ready", "AllNodesHealthy", f"{count} of {count} nodes are Ready.")
     return _unsettled(found, before, changing)
+
+
+def _lost(found: Findings) -> tuple[str, str] | None:
+    """Why nobody takes writes though a primary is on record."""
+    record, primary = found.shard.record if found.shard else None, _primary(found)
+    if record is not None and record.pending is not None:
+        waits = f" Waits for {found.waits_for}." if found.waits_for else ""
+        return "FailingOver", f"{record.primary} is being replaced: {record.pending.reason}.{waits}"
+    if primary is not None and primary.view is not None and primary.view.fenced:
+        return "NoLicence", f"{primary.name} refuses writes: neither its replicas nor the operator let it write."
+    return None
 
 
 def _unsettled(found: Findings, before: ValkeyStatus | None, changing: str | None) -> Verdict:

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from tests.support.render import OWNER, effective
-from tests.support.shards import NOW, a_primary, facts, member, replica_of
+from tests.support.shards import NOW, a_primary, facts, member, record, replica_of
+from valkey_operator.api.shard import PendingChange
 from valkey_operator.api.status import Condition, ConditionType
 from valkey_operator.api.valkey import ValkeyStatus
 from valkey_operator.core.shard.facts import ShardFacts
@@ -62,3 +63,13 @@ def test_news_are_conditions_that_became_true_or_have_another_reason() -> None:
     assert news(old, None, WISH_OPEN) == []
     assert news(None, [said("False", "NotInSync")], WISH_OPEN) == []
     assert news(None, old, WRITES_STOP) == []
+
+
+def test_a_primary_that_is_being_replaced_and_one_without_a_licence_are_told() -> None:
+    well = [member("x-1", replica_of("x-0"))]
+    pending = PendingChange(epoch=8, reason="x-0 is silent, and its replicas miss it")
+    replaced = status_of(facts(member("x-0"), *well, on_record=record(pending=pending)), replicas=2)
+    assert (replaced.state, replaced.reason) == ("Degraded", "FailingOver")
+    assert "x-0 is being replaced: x-0 is silent, and its replicas miss it." in (replaced.message or "")
+    fenced = status_of(facts(member("x-0", a_primary(fenced=True)), *well), replicas=2)
+    assert (fenced.state, fenced.reason) == ("Degraded", "NoLicence")
