@@ -87,6 +87,8 @@ def _persistence(persistence: EffectivePersistence) -> dict[str, ConfigValue]:
         "appendfsync": aof.fsync,
         "auto-aof-rewrite-percentage": aof.rewrite_percentage,
         "auto-aof-rewrite-min-size": render_value(aof.rewrite_min_size),
+        # Else a replica with a full disk ends itself at the next write, and its copy in memory is lost with it.
+        "replica-ignore-disk-write-errors": True,
     }
 
 

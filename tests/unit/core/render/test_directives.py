@@ -9,6 +9,7 @@ from valkey_operator.core.render.directives import Origin, directives_for, liste
 from valkey_operator.valkey.conf import Directive, parse_conf, render_conf
 
 MAPS = {"one": {"hz": "20", "maxmemory": "1gb", "appendfsync": "no"}, "two": {"hz": "30"}}
+NO_FIELD = {"repl-diskless-sync-delay", "replica-ignore-disk-write-errors"}
 
 
 def directives(**spec: Any) -> dict[str, list[str]]:
@@ -23,6 +24,7 @@ def test_modelled_fields_become_directives() -> None:
         "appendfsync": ["everysec"],
         "auto-aof-rewrite-percentage": ["100"],
         "auto-aof-rewrite-min-size": ["64mb"],
+        "replica-ignore-disk-write-errors": ["yes"],
         "repl-diskless-sync": ["yes"],
         "repl-diskless-sync-delay": ["0"],
         "min-replicas-to-write": ["0"],
@@ -103,7 +105,7 @@ def test_the_place_that_counts_is_found_for_a_directive(name: str, origin: Origi
 def test_every_directive_of_a_field_leads_back_to_it() -> None:
     for name in directives(replication={"backlogSize": 1}):
         field = origin_of(name, effective(replication={"backlogSize": 1}), {}).field
-        assert "config" not in field or name == "repl-diskless-sync-delay", name
+        assert "config" not in field or name in NO_FIELD, name
 
 
 def test_settings_that_are_not_proven_leave_the_former_ones_and_what_needs_a_restart_is_new() -> None:
