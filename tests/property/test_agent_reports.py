@@ -24,7 +24,7 @@ from valkey_operator.valkey.info import (
     ServerMode,
     Version,
 )
-from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.states import DiskError, Health, ProcessState
 
 words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 hosts = st.sampled_from(["10.0.0.1", "fd00::1", "cart-0.shop.svc"])
@@ -69,6 +69,7 @@ server_views = st.builds(
     server=st.none() | servers,
     replication=st.none() | replications,
     least_replicas=st.none() | st.sampled_from([0, 1, FENCED]),
+    disk_error=st.none() | st.sampled_from(DiskError),
 )
 facts = st.builds(
     Facts,
@@ -116,6 +117,7 @@ def test_what_the_agent_says_of_its_server_is_heard_and_silence_stays_silence(re
     view, server = heard(report), report.facts.server
     assert view.health == (server.health if server else None)
     assert view.fenced == (server.fenced if server else None)
+    assert view.disk_error == (server.disk_error if server else None)
     told = server.server if server else None
     assert (view.version, view.run_id) == ((".".join(map(str, told.version)), told.run_id) if told else (None, None))
 

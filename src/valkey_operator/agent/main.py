@@ -15,6 +15,7 @@ from functools import partial
 
 import structlog
 
+from valkey_operator.agent.disk import save_again
 from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.gate import Gate
 from valkey_operator.agent.node import Node, Places
@@ -81,7 +82,8 @@ async def _speak(settings: AgentSettings, node: Node, tls: Reloading, keeper: Li
 
 def _works(settings: AgentSettings, node: Node) -> list[Work]:
     """What is done beside the server; starts by the record only where there is one to read."""
-    works = [node.watch_process(), node.watch_server(), end_safe_bases(node, Gate(settings.gate).socket)]
+    socket = Gate(settings.gate).socket
+    works = [node.watch_process(), node.watch_server(), end_safe_bases(node, socket), save_again(node)]
     if settings.password_file is not None:
         works.append(PasswordFollower(node).run())
     if settings.record is None:

@@ -52,7 +52,8 @@ def _persisted(facts: Facts) -> pb.Persisted:
 
 
 def _server_part(view: ServerView) -> pb.NodeReport:
-    part = pb.NodeReport(health=f"HEALTH_{view.health.name}", fenced=view.fenced)
+    error = None if view.disk_error is None else f"DISK_ERROR_{view.disk_error.name}"
+    part = pb.NodeReport(health=f"HEALTH_{view.health.name}", fenced=view.fenced, disk_error=error)
     if view.server is not None:
         version = ".".join(map(str, view.server.version))
         part.server.MergeFrom(pb.Server(version=version, run_id=view.server.run_id, mode=view.server.mode))

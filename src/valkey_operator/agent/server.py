@@ -5,7 +5,7 @@ is busy, one that loads, and one that cannot be reached. Refuses to know: whethe
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import msgspec
 from valkey_operator.valkey.boot import AGENT_USER, FENCED
 from valkey_operator.valkey.info import (
     InfoError,
+    PersistenceInfo,
     ReplicationInfo,
     ServerInfo,
     parse_persistence,
@@ -22,11 +23,14 @@ from valkey_operator.valkey.info import (
     parse_sections,
     parse_server,
 )
-from valkey_operator.valkey.states import Health
+from valkey_operator.valkey.states import DiskError, Health
 
 _REFUSALS = {"LOADING": Health.LOADING, "BUSY": Health.BUSY}
 _INCOMPLETE = object()
 _READ_BYTES = 1 << 16
+_LEAST_REPLICAS = "min-replicas-to-write"
+_STOPS_WRITES = "stop-writes-on-bgsave-error"
+_SAVE_POINTS = "save"
 
 
 class ServerError(Exception):
@@ -45,6 +49,8 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     replication: ReplicationInfo | None = None
     least_replicas: int | None = None
     """Without how many replicas it refuses writes."""
+    disk_error: DiskError | None = None
+    """What it could not write to its disk; as a primary it refuses all writes for it."""
 
     @property
     def fenced(self) -> bool | None:
@@ -148,13 +154,15 @@ async def observe_server(connection: ServerConnection) -> ServerView:
     """Ask the server for everything a report contains; never raises for what a server does."""
     try:
         sections = parse_sections(str(await connection.call("INFO", "server", "persistence", "replication")))
-        loading = parse_persistence(sections).loading
-        least = await _read_least_replicas(connection)
+        persistence = parse_persistence(sections)
+        directives = await _read_directives(connection)
+        least = directives.get(_LEAST_REPLICAS)
         return ServerView(
-            health=Health.LOADING if loading else Health.ANSWERS,
+            health=Health.LOADING if persistence.loading else Health.ANSWERS,
             server=parse_server(sections),
             replication=parse_replication(sections),
-            least_replicas=least,
+            least_replicas=None if least is None else int(least),
+            disk_error=find_disk_error(persistence, directives),
         )
     except ServerError as error:
         return ServerView(health=error.health)
@@ -162,11 +170,19 @@ async def observe_server(connection: ServerConnection) -> ServerView:
         return ServerView(health=Health.REFUSES)
 
 
-async def _read_least_replicas(connection: ServerConnection) -> int | None:
+def find_disk_error(persistence: PersistenceInfo, directives: Mapping[str, str]) -> DiskError | None:
+    """For what the server refuses writes; a snapshot that failed is enough only by these directives."""
+    if persistence.aof_failed:
+        return DiskError.AOF
+    counts = directives.get(_STOPS_WRITES) == "yes" and bool(directives.get(_SAVE_POINTS))
+    return DiskError.SNAPSHOT if counts and persistence.snapshot_failed else None
+
+
+async def _read_directives(connection: ServerConnection) -> dict[str, str]:
     try:
-        _, value = await connection.call("CONFIG", "GET", "min-replicas-to-write")
+        reply = await connection.call("CONFIG", "GET", _LEAST_REPLICAS, _STOPS_WRITES, _SAVE_POINTS)
     except ServerError as error:
         if error.health is Health.LOADING:  # unlike INFO, this is refused meanwhile
-            return None
+            return {}
         raise
-    return int(value)
+    return dict(zip(reply[::2], reply[1::2], strict=True))

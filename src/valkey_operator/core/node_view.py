@@ -8,7 +8,7 @@ import msgspec
 
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.info import Role
-from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.states import DiskError, Health, ProcessState
 from valkey_operator.valkey.terms import Terms
 
 
@@ -62,3 +62,5 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     """No primary was let write by this node for so long that whatever it granted has run out."""
     terms: Terms | None = None
     """Those that this node is bound by, as a primary."""
+    disk_error: DiskError | None = None
+    """What the server could not write to its disk; as a primary it refuses all writes for it."""

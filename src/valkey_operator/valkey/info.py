@@ -21,6 +21,7 @@ Sections = Mapping[str, Section]
 _NO_REPLICATION_ID = "0" * 40
 _NO_SECOND_OFFSET = -1
 _LINK_NEVER_WAS_UP = -1
+_WRITTEN = "ok"
 _OLD_WORDS = re.compile(r"(?<![a-z])(master|slave)(?=s?[0-9]*(_|$))")
 _NEW_WORDS = {"master": "primary", "slave": "replica"}
 # Every number in INFO fits 64 bits; int() alone would also take "1_0", " 7" and digits of other scripts.
@@ -117,9 +118,14 @@ class ReplicationInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersistenceInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Section `persistence`: whether the data set is being read, from disk or from a primary."""
+    """Section `persistence`: whether the data set is being read, from disk or from a primary, and what was not written.
+
+    `aof_failed` is false where no append-only file is written.
+    """
 
     loading: bool
+    snapshot_failed: bool
+    aof_failed: bool
 
 
 def parse_sections(text: str) -> Sections:
@@ -177,7 +183,11 @@ def parse_replication(sections: Sections) -> ReplicationInfo:
 def parse_persistence(sections: Sections) -> PersistenceInfo:
     """Read section `persistence`."""
     fields = _section(sections, "persistence")
-    return PersistenceInfo(loading=_number(fields, "loading") != 0 or _number(fields, "async_loading") != 0)
+    return PersistenceInfo(
+        loading=_number(fields, "loading") != 0 or _number(fields, "async_loading") != 0,
+        snapshot_failed=_text(fields, "rdb_last_bgsave_status") != _WRITTEN,
+        aof_failed=_number(fields, "aof_enabled") != 0 and _text(fields, "aof_last_write_status") != _WRITTEN,
+    )
 
 
 def parse_refused_writes(sections: Sections) -> int:

@@ -33,3 +33,10 @@ class Health(enum.StrEnum):
     HUNG = "hung"
     REFUSES = "refuses"
     UNREACHABLE = "unreachable"
+
+
+class DiskError(enum.StrEnum):
+    """What a server could not write to its disk; as a primary it refuses every write for it (MISCONF)."""
+
+    SNAPSHOT = "snapshot"
+    AOF = "aof"

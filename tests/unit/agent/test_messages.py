@@ -7,7 +7,7 @@ from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import FENCED
 from valkey_operator.valkey.info import LinkStatus
-from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.states import DiskError, Health, ProcessState
 
 
 def message_of(facts: Facts) -> pb.NodeReport:
@@ -17,7 +17,7 @@ def message_of(facts: Facts) -> pb.NodeReport:
 def test_what_the_server_did_not_tell_is_not_set() -> None:
     message = message_of(Facts(server=ServerView(health=Health.HUNG)))
     assert message.health == pb.HEALTH_HUNG
-    assert not any(message.HasField(name) for name in ("server", "replication", "fenced"))
+    assert not any(message.HasField(name) for name in ("server", "replication", "fenced", "disk_error"))
     assert not message.persisted.HasField("epoch")
 
 
@@ -36,13 +36,16 @@ def test_a_replica_tells_the_offset_of_its_own_data() -> None:
     assert not message.fenced
 
 
-def test_every_state_and_health_has_its_word() -> None:
+def test_every_state_health_and_disk_error_has_its_word() -> None:
     for state in ProcessState:
         facts = Facts(process=Watched(state, ProcessId(1, 1), 2))
         assert pb.ProcessState.Name(message_of(facts).process) == f"PROCESS_STATE_{state.name}"
     for health in Health:
         facts = Facts(server=ServerView(health=health))
         assert pb.Health.Name(message_of(facts).health) == f"HEALTH_{health.name}"
+    for error in DiskError:
+        facts = Facts(server=ServerView(health=Health.ANSWERS, disk_error=error))
+        assert pb.DiskError.Name(message_of(facts).disk_error) == f"DISK_ERROR_{error.name}"
 
 
 def test_the_whole_report_survives_the_wire() -> None:

@@ -8,7 +8,7 @@ from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import PARK_HOST
 from valkey_operator.valkey.info import LinkStatus, ReplicationInfo
-from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.states import DiskError, Health, ProcessState
 
 RUNNING = Watched(ProcessState.RUNNING, ProcessId(7, 1), 1)
 
@@ -50,6 +50,7 @@ def test_a_position_that_moves_is_reported_under_the_same_number(changed: Facts)
         facts(build.primary(), promise=Promise(1, 2)),
         facts(build.primary(), persisted=Persisted(rdb=True)),
         facts(build.primary(), leaving=True),
+        facts(build.primary(), server=msgspec.structs.replace(view(build.primary()), disk_error=DiskError.SNAPSHOT)),
     ],
 )
 def test_any_other_change_makes_a_new_number(changed: Facts) -> None:

@@ -15,7 +15,7 @@ from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, StartKind
 from valkey_operator.valkey.info import Role
-from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.states import DiskError, Health, ProcessState
 from valkey_operator.valkey.terms import Terms
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
@@ -24,6 +24,7 @@ _PORTS = range(1, 1 << 16)
 _ROLES = {pb.ROLE_PRIMARY: Role.PRIMARY, pb.ROLE_REPLICA: Role.REPLICA}
 _PROCESS_STATES = {pb.ProcessState.Value(f"PROCESS_STATE_{state.name}"): state for state in ProcessState}
 _HEALTHS = {pb.Health.Value(f"HEALTH_{health.name}"): health for health in Health}
+_DISK_ERRORS = {pb.DiskError.Value(f"DISK_ERROR_{error.name}"): error for error in DiskError}
 
 
 class Outcome(enum.StrEnum):
@@ -77,6 +78,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         settings_digest=_given(report, "settings_digest"),
         misses_primary=report.misses_primary,
         terms=_terms(report.terms) if report.HasField("terms") else None,
+        disk_error=_DISK_ERRORS.get(report.disk_error),
     )
 
 

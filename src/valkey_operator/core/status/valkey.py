@@ -26,6 +26,7 @@ from valkey_operator.core.shard.members import last_copy
 from valkey_operator.core.shard.settings import to_configure
 from valkey_operator.core.shard.wished import obstacle
 from valkey_operator.core.status.conditions import Said, conditions_after
+from valkey_operator.core.status.disk import describe_disk_errors, with_disk_error
 from valkey_operator.core.status.node import observed_role
 from valkey_operator.core.validation import Problem
 from valkey_operator.valkey.info import Role
@@ -102,6 +103,8 @@ def judge(found: Findings, before: ValkeyStatus | None) -> Verdict:
         return _suspended(found.pods)
     if lost := _lost(found):
         return Verdict("Degraded", *lost)
+    if unwell := with_disk_error(members):
+        return Verdict("Degraded", "CannotPersist", _disk_errors(found, unwell))
     changing = _changing(found)
     if changing is None and _all_ready(found):
         count = found.spec.replicas
@@ -216,12 +219,7 @@ def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) 
         Said(ConditionType.PROGRESSING, progressing, verdict.reason, verdict.message),
         Said(ConditionType.DEGRADED, verdict.state in ("Degraded", "Failed"), verdict.reason, verdict.message),
         Said(ConditionType.SPEC_VALID, not found.problems, "InvalidSpec" if found.problems else "Valid", valid),
-        Said(
-            ConditionType.PRIMARY_ELECTED,
-            primary is not None,
-            "PrimaryWritable" if primary else "NoPrimary",
-            f"{primary.name} takes writes." if primary else "No node takes writes now.",
-        ),
+        _primary_elected(found, primary),
     ]
     if found.conflicts:
         said.append(Said(ConditionType.NAME_CONFLICT, True, "NameConflict", " ".join(found.conflicts)))
@@ -232,6 +230,19 @@ def _conditions(found: Findings, verdict: Verdict, before: ValkeyStatus | None) 
     if found.shard and (last := last_copy(found.shard)):
         said.append(Said(ConditionType.WRITES_STOP, True, "LastCopyRestarts", _writes_stop(last)))
     return conditions_after(before.conditions if before else None, said, now=found.now, generation=found.generation)
+
+
+def _primary_elected(found: Findings, primary: Member | None) -> Said:
+    if primary is None:
+        return Said(ConditionType.PRIMARY_ELECTED, False, "NoPrimary", "No node takes writes now.")
+    if with_disk_error([primary]):
+        return Said(ConditionType.PRIMARY_ELECTED, False, "CannotPersist", _disk_errors(found, [primary]))
+    return Said(ConditionType.PRIMARY_ELECTED, True, "PrimaryWritable", f"{primary.name} takes writes.")
+
+
+def _disk_errors(found: Findings, members: Sequence[Member]) -> str:
+    primary, has_volume = _primary(found), found.spec.persistence.enabled
+    return describe_disk_errors(members, primary=primary.name if primary else None, has_volume=has_volume)
 
 
 def _writes_stop(node: str) -> str:

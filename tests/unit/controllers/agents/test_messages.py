@@ -18,9 +18,14 @@ def test_an_empty_report_says_nothing() -> None:
 
 def test_words_of_a_newer_agent_are_taken_for_silence() -> None:
     view = view_of(
-        pb.NodeReport(process=FROM_THE_FUTURE, health=FROM_THE_FUTURE, replication=pb.Replication(role=FROM_THE_FUTURE))
+        pb.NodeReport(
+            process=FROM_THE_FUTURE,
+            health=FROM_THE_FUTURE,
+            replication=pb.Replication(role=FROM_THE_FUTURE),
+            disk_error=FROM_THE_FUTURE,
+        )
     )
-    assert (view.process, view.health, view.role) == (ProcessState.SHUT, None, None)
+    assert (view.process, view.health, view.role, view.disk_error) == (ProcessState.SHUT, None, None, None)
     assert outcome_of(pb.Result(outcome=FROM_THE_FUTURE)) is outcome_of(pb.Result()) is Outcome.UNKNOWN
 
 

@@ -50,6 +50,12 @@ class Health(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HEALTH_REFUSES: _ClassVar[Health]
     HEALTH_UNREACHABLE: _ClassVar[Health]
 
+class DiskError(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DISK_ERROR_UNSPECIFIED: _ClassVar[DiskError]
+    DISK_ERROR_SNAPSHOT: _ClassVar[DiskError]
+    DISK_ERROR_AOF: _ClassVar[DiskError]
+
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ROLE_UNSPECIFIED: _ClassVar[Role]
@@ -86,6 +92,9 @@ HEALTH_BUSY: Health
 HEALTH_HUNG: Health
 HEALTH_REFUSES: Health
 HEALTH_UNREACHABLE: Health
+DISK_ERROR_UNSPECIFIED: DiskError
+DISK_ERROR_SNAPSHOT: DiskError
+DISK_ERROR_AOF: DiskError
 ROLE_UNSPECIFIED: Role
 ROLE_PRIMARY: Role
 ROLE_REPLICA: Role
@@ -259,7 +268,7 @@ class Misdirected(_message.Message):
     def __init__(self, leader: _Optional[str] = ...) -> None: ...
 
 class NodeReport(_message.Message):
-    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms")
+    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     BOOT_ID_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
@@ -278,6 +287,7 @@ class NodeReport(_message.Message):
     SETTINGS_DIGEST_FIELD_NUMBER: _ClassVar[int]
     MISSES_PRIMARY_FIELD_NUMBER: _ClassVar[int]
     TERMS_FIELD_NUMBER: _ClassVar[int]
+    DISK_ERROR_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     boot_id: str
     seq: int
@@ -296,7 +306,8 @@ class NodeReport(_message.Message):
     settings_digest: str
     misses_primary: bool
     terms: Terms
-    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
+    disk_error: DiskError
+    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ...) -> None: ...
 
 class Server(_message.Message):
     __slots__ = ("version", "run_id", "mode")
