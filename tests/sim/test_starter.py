@@ -15,6 +15,7 @@ from valkey_operator.agent.promise import Given, Promise
 from valkey_operator.agent.record import Known, RecordError, ShardRecord
 from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.starter import FRESH_S, Starter, StartRules
+from valkey_operator.agent.volume import VolumeTakenError
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import Start, StartKind
 from valkey_operator.valkey.states import ProcessState
@@ -33,6 +34,7 @@ class FakeNode:
         self.changed = asyncio.Condition()
         self.opened: list[tuple[Start, Promise]] = []
         self.refusals = 0
+        self.volume_is_taken = False
 
     async def set(self, **changes: object) -> None:
         facts = msgspec.structs.replace(self.report.facts, **changes)
@@ -60,6 +62,8 @@ class FakeNode:
         self.report = msgspec.structs.replace(self.report, facts=facts)
 
     def let_in(self, start: Start) -> None:
+        if self.volume_is_taken:
+            raise VolumeTakenError("another pod has it")
         if self.refusals:
             self.refusals -= 1
             raise NobodyWaitsError("nobody")
@@ -110,6 +114,22 @@ def test_the_epoch_is_promised_before_the_gate_opens_and_the_term_stays(seed: in
 
     start = Start(kind=StartKind.WRITABLE_PRIMARY)
     assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(9, 4, Given.PRIMARY, alone=True))]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_while_another_pod_has_the_volume_nobody_is_let_in_and_the_record_is_read_once_a_second(seed: int) -> None:
+    records = Records(PRIMARY)
+
+    async def scenario(node: FakeNode) -> None:
+        node.volume_is_taken = True
+        await node.come(1)
+        await asyncio.sleep(100)
+        assert node.opened == []
+        assert 100 <= len(records.asked_at) <= 125
+        node.volume_is_taken = False
+        await asyncio.sleep(2)
+
+    assert len(play(records, scenario, seed).opened) == 1
 
 
 @pytest.mark.parametrize("seed", range(5))

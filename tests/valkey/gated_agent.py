@@ -78,3 +78,4 @@ class Agent:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self.node.connection.close()
+            self.node.leave_volume()

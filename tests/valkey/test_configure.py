@@ -127,6 +127,7 @@ def test_a_new_agent_knows_what_was_set_before_it_and_a_new_server_what_its_file
         await first.start()
         wanted = {"timeout": "9"}
         await first.configure(wanted)
+        first.node.leave_volume()
         second = ground.agent()
         assert await second.digest() == settings_digest(wanted)
         await second.configure({})

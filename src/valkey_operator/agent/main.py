@@ -52,6 +52,7 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     node.connection.close()
+    node.leave_volume()
     log.info("agent stopped")
 
 
@@ -83,7 +84,8 @@ async def _speak(settings: AgentSettings, node: Node, tls: Reloading, keeper: Li
 def _works(settings: AgentSettings, node: Node) -> list[Work]:
     """What is done beside the server; starts by the record only where there is one to read."""
     socket = Gate(settings.gate).socket
-    works = [node.watch_process(), node.watch_server(), end_safe_bases(node, socket), save_again(node)]
+    works = [node.take_volume(), node.watch_process(), node.watch_server()]
+    works += [end_safe_bases(node, socket), save_again(node)]
     if settings.password_file is not None:
         works.append(PasswordFollower(node).run())
     if settings.record is None:

@@ -25,6 +25,7 @@ from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.promise import Promise, parse_promise, render_promise
 from valkey_operator.agent.report import Facts, Report, is_running, may_have_to_hand_over, next_report
 from valkey_operator.agent.server import ServerConnection, observe_server
+from valkey_operator.agent.volume import VolumeLock, VolumeTakenError
 from valkey_operator.agent.watch import ProcessId, ProcessTable, after_let_in, after_look
 from valkey_operator.agent.whole import whole_after
 from valkey_operator.valkey.boot import ModuleToLoad, Start
@@ -37,6 +38,7 @@ LOOK_EVERY_S = 0.05
 LOOK_SOON_S = 0.01
 ASK_EVERY_S = 0.5
 ASK_SOON_S = 0.05
+TAKE_EVERY_S = 0.25
 # What lasts longer than this, such as a broken link, is not found sooner by asking often.
 SOON_FOR_S = 30.0
 
@@ -64,6 +66,7 @@ class Node:
         self._table = table
         self.connection = connection
         self._data = DataFolder(places.data)
+        self._volume = VolumeLock(places.data, first.pod_uid)
         self._promise_file = places.gate / "promise.json"
         self._leaving_file = places.gate / "leaving"
         self._whole_file = places.gate / "whole.json"
@@ -97,6 +100,24 @@ class Node:
                 unchanged_s = asyncio.get_running_loop().time() - self._changed_at
                 async with asyncio.timeout(ask_again_s(self.report.facts, unchanged_s)):
                     await self._ask_now.wait()
+
+    async def take_volume(self) -> None:
+        """Take the data folder, as soon as nobody else has it: an agent may start again while its server runs."""
+        told = ""
+        while True:
+            try:
+                return self._volume.take()
+            except VolumeTakenError as problem:
+                if str(problem) != told:
+                    log.warning("the volume is taken", reason=str(problem))
+                told = str(problem)
+            await asyncio.sleep(TAKE_EVERY_S)
+
+    def leave_volume(self) -> None:
+        """The agent ends: another pod may have the data folder, at once unless a server of ours has it."""
+        self._look_at_process()
+        past_the_gate = self.report.facts.process.state in {ProcessState.STARTING, ProcessState.RUNNING}
+        self._volume.end(is_free=not past_the_gate)
 
     async def refresh(self) -> Report:
         """Look at everything now, and return the report of it."""
@@ -133,7 +154,8 @@ class Node:
         await self._tell()
 
     def let_in(self, start: Start) -> None:
-        """Answer at the gate; raises what Gate.open_as raises."""
+        """Answer at the gate; raises VolumeTakenError, and what Gate.open_as raises."""
+        self._volume.take()
         self._look_at_process()
         settings = self._take_settings()
         self._gate.open_as(

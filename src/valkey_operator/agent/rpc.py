@@ -31,6 +31,7 @@ from valkey_operator.agent.orders import (
 )
 from valkey_operator.agent.report import is_running
 from valkey_operator.agent.server import ServerError
+from valkey_operator.agent.volume import VolumeTakenError
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import PARK_HOST, PARK_PORT, StartKind
@@ -102,6 +103,8 @@ class AgentService:
         while True:
             try:
                 return self._node.let_in(start)
+            except VolumeTakenError as problem:
+                raise Refusal(pb.OUTCOME_VOLUME_TAKEN, str(problem)) from None
             except (NobodyWaitsError, AnswerTooLateError) as problem:
                 tries -= 1
                 on_its_way = self._node.report.facts.process.state is ProcessState.WAITING

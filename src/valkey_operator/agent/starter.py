@@ -20,6 +20,7 @@ from valkey_operator.agent.reach import resolve, wait_for_port
 from valkey_operator.agent.record import Known, RecordError
 from valkey_operator.agent.report import Facts
 from valkey_operator.agent.start import Decision, decide_start
+from valkey_operator.agent.volume import VolumeTakenError
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.valkey.boot import Address, Start, StartKind
 from valkey_operator.valkey.states import ProcessState
@@ -105,7 +106,11 @@ class Starter:
                 return False
             # A replica whose first attempt fails would try again only a second later.
             await wait_for_port(address, deadline, lambda: self._waits(server))
-        await self._open(known, decision, server, Start(kind=decision.kind, primary=address))
+        try:
+            await self._open(known, decision, server, Start(kind=decision.kind, primary=address))
+        except VolumeTakenError as problem:
+            self._tell("the volume is taken", str(problem))
+            return False
         return True
 
     async def _open(self, known: Known, decision: Decision, server: ProcessId, start: Start) -> None:

@@ -43,6 +43,7 @@ class Outcome(enum.StrEnum):
     SERVER_REFUSED = "server-refused"
     NO_ANSWER = "no-answer"
     NO_LICENCE = "no-licence"
+    VOLUME_TAKEN = "volume-taken"
 
 
 _OUTCOMES = {

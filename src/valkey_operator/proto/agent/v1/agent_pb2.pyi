@@ -22,6 +22,7 @@ class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OUTCOME_SERVER_REFUSED: _ClassVar[Outcome]
     OUTCOME_NO_ANSWER: _ClassVar[Outcome]
     OUTCOME_NO_LICENCE: _ClassVar[Outcome]
+    OUTCOME_VOLUME_TAKEN: _ClassVar[Outcome]
 
 class StartKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -74,6 +75,7 @@ OUTCOME_BEHIND: Outcome
 OUTCOME_SERVER_REFUSED: Outcome
 OUTCOME_NO_ANSWER: Outcome
 OUTCOME_NO_LICENCE: Outcome
+OUTCOME_VOLUME_TAKEN: Outcome
 START_KIND_UNSPECIFIED: StartKind
 START_KIND_WRITABLE_PRIMARY: StartKind
 START_KIND_FENCED_PRIMARY: StartKind
