@@ -96,7 +96,7 @@ class VolumeLock:
 
     def _name(self, claim: Claim | None) -> None:
         """Say on file whose it is. A full disk takes no name; the lock holds nevertheless."""
-        if self._file is None:
+        if self._file is None or _read(self._file) == claim:
             return
         try:
             os.ftruncate(self._file, 0)
