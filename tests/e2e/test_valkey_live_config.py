@@ -88,9 +88,10 @@ def test_a_change_reaches_every_running_server_without_a_restart_and_no_write_fa
             "save": "77 7",
             "appendfsync": "no",
             "repl-backlog-size": str(3 * MB),
-            "min-replicas-to-write": "1",
         }
         wait_for_directives(cart, expected)
+        primary = cart.status()["primary"]
+        assert cart.directives(primary, "min-replicas-to-write") == {"min-replicas-to-write": "1"}
         cart.wait_for_state("Ready")
     assert refused(cart) == []
     assert lives(cart) == before

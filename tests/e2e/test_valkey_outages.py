@@ -103,8 +103,7 @@ def test_servers_that_restart_without_an_operator_serve_again_by_the_record(shop
         for node in ("lone-0", "cart-1"):
             os.kill(server_of(shop, layout, node), signal.SIGKILL)
         assert count_on_lone(shop) == 40
-        shop.wait_for_service("lone", shop.password("lone-auth"))
-        assert shop.call("lone", "SET", "key:41", "41", password=shop.password("lone-auth")) == "OK"
+        shop.write(41, host="lone")
         wait_for_replica(shop, "cart-1")
         shop.write(50)
         shop.wait_for_copies(50, "cart-0", "cart-1")

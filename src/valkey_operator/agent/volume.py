@@ -20,8 +20,8 @@ import structlog
 log = structlog.get_logger(__name__)
 
 LOCK_FILE = "valkey-operator.lock"
-# An agent that fell is back in two seconds, after a second fall in twelve.
-RETURN_WITHIN_S = 20.0
+# An agent that fell is back in two seconds; a pod that replaces one which was killed waits as long as this.
+RETURN_WITHIN_S = 5.0
 _MODE = 0o660
 _MOST_BYTES = 4096
 
