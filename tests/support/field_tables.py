@@ -20,7 +20,6 @@ NOT_YET = (
     "sentinel",
     "tls",
     "auth.acl",
-    "failover",
     "updateStrategy",
     "azDistribution.failback",
     "exporter.serviceMonitor",

@@ -57,7 +57,7 @@ _WORKLOAD: Values = {
         },
         "aof": {"enabled": False, "fsync": "everysec", "rewritePercentage": 100, "rewriteMinSize": "64mb"},
     },
-    "replication": {"disklessSync": True, "minReplicasMaxLag": 10},
+    "replication": {"disklessSync": True},
     "failover": {"enabled": True, "detectAfterMilliseconds": 3000, "fenceAfterMilliseconds": 2000},
     "service": {"type": "ClusterIP"},
     "readService": {"enabled": False, "type": "ClusterIP"},

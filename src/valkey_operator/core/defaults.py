@@ -122,11 +122,12 @@ def _section(layer: DefaultsSpec, name: str) -> dict[str, Any]:
 def _derive_workload(merged: dict[str, Any]) -> dict[str, Any]:
     persistence = merged["persistence"]
     rdb = {"enabled": persistence["enabled"], **persistence["rdb"]}
-    least = 1 if merged["durability"] == "Quorum" else 0
+    # With Quorum the server itself stops a primary that lost its replicas: soon, for its agent may be dead.
+    least, lag = (1, 2) if merged["durability"] == "Quorum" else (0, 10)
     return {
         **merged,
         "persistence": {**persistence, "rdb": rdb},
-        "replication": {"minReplicasToWrite": least, **merged["replication"]},
+        "replication": {"minReplicasToWrite": least, "minReplicasMaxLag": lag, **merged["replication"]},
         "tls": _derive_tls(merged["tls"]),
     }
 

@@ -113,6 +113,7 @@ def test_a_sentinels_quorum_is_the_majority(replicas: int, quorum: int) -> None:
 
 def test_quorum_durability_wants_a_replica_for_each_write() -> None:
     assert valkey(durability="Quorum")["replication.minReplicasToWrite"] == 1
+    assert valkey(durability="Quorum")["replication.minReplicasMaxLag"] == 2
     assert valkey(durability="Quorum", replication={"minReplicasToWrite": 2})["replication.minReplicasToWrite"] == 2
 
 
