@@ -45,4 +45,4 @@ def plan_of(name: str, seed: int) -> Plan:
 
 def promise_of(name: str) -> Promise:
     """Faults that overlap promise no more than the worst of them."""
-    return Promise.UNPLANNED if name == STORM else KINDS[name].promise
+    return Promise.THAWED if name == STORM else KINDS[name].promise

@@ -13,7 +13,6 @@ from faults.promises import Figures, Promise, broken_promises
 from faults.schedule import Plan
 
 # So long may writers find nobody before a status that says Ready is untrue.
-STATUS_GRACE_S = 5.0
 
 
 class Staged(NamedTuple):
@@ -59,7 +58,9 @@ def figures(plan: Plan, promise: Promise, history: History, *, staged: Sequence[
         primary_changes=changes([seen.primary for seen in history.statuses if seen.primary]),
         settled_s=round(end.settled_s, 1),
         status=end.status,
-        untrue_s=round(untrue_s(history.statuses, windows(history.written(), begin_s, end_s), STATUS_GRACE_S), 1),
+        untrue_s=round(
+            untrue_s(history.statuses, windows(history.written(), begin_s, end_s), promise.status_grace_s), 1
+        ),
         refusals=dict(sum((log.refusals for log in history.writers), Counter())),
         broken=[],
     )

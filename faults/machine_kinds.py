@@ -23,6 +23,7 @@ class CutMachineOfLeader(CutMachine):
     """The operator's leader is on the same machine."""
 
     name = "node-cut-with-leader"
+    promise = Promise.LEADERLESS
 
     def prepare(self) -> None:
         put_leader_on(self.ground, self.ground.machine_of_primary())
@@ -30,6 +31,7 @@ class CutMachineOfLeader(CutMachine):
 
 class StopMachine(OnTestbed):
     name = "node-stop"
+    promise = Promise.THAWED
     lasting = LOST
 
     def faults(self) -> list[Fault]:

@@ -55,6 +55,7 @@ class PausePod(OnTestbed):
     """All of the primary's pod stands still, as with a machine that is paused for a moment."""
 
     name = "pause-pod"
+    promise = Promise.THAWED
     lasting = Lasting(1, 60)
 
     def faults(self) -> list[Fault]:

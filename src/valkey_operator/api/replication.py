@@ -29,8 +29,8 @@ class Replication(Model, frozen=True, kw_only=True):
     min_replicas_max_lag: Annotated[
         int | None,
         doc(
-            "A replica follows closely enough if it was heard of this many seconds ago. Built in: 10, and 2 with durability "
-            "Quorum.",
+            "A replica follows closely enough if it was heard of this many seconds ago. "
+            "Built in: 10, and 2 with durability Quorum.",
             minimum=1,
             maximum=3600,
         ),

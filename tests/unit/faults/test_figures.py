@@ -66,9 +66,15 @@ def test_a_lost_write_breaks_what_was_promised_for_it(
     assert bool(found.broken) is is_broken
 
 
-def test_two_servers_that_take_writes_break_every_promise() -> None:
+def test_a_write_that_a_thawing_server_takes_breaks_no_promise_of_thaws() -> None:
     other = [Write(1, 0.5, 0.5, 0.501, Outcome.ACCEPTED, "b")]
-    for promise in Promise:
+    found = run(writes(), Promise.THAWED, probes=other)
+    assert (found.primaries_at_once, found.strays, found.broken) == (2, 1, [])
+
+
+def test_two_servers_that_take_writes_break_every_other_promise() -> None:
+    other = [Write(1, 0.5, 0.5, 0.501, Outcome.ACCEPTED, "b")]
+    for promise in set(Promise) - {Promise.THAWED}:
         found = run(writes(), promise, probes=other)
         assert found.primaries_at_once == 2
         assert found.broken == ["1 writes were taken by an old primary after the new one's first"]
@@ -87,3 +93,5 @@ def test_a_status_that_is_untrue_in_the_end_and_data_that_cannot_be_read_are_tol
 
 def test_ready_without_a_primary_is_told() -> None:
     assert run(writes(gap_after=50, gap_s=20.0)).broken == ["the status said Ready for 15.0 s without a primary"]
+    leaderless = run(writes(gap_after=50, gap_s=20.0), Promise.LEADERLESS)
+    assert leaderless.broken == ["the status said Ready for 8.0 s without a primary"]
