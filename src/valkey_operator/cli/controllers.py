@@ -10,7 +10,7 @@ from valkey_operator.api.status import ConditionType
 from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
-from valkey_operator.controllers.ended_pods import EndedPods
+from valkey_operator.controllers.former_pods import FormerPods
 from valkey_operator.controllers.ground import BY_MACHINE, Ground, make_ground
 from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import CONFIG_MAPS, SECRETS, DefaultsObject, MachineObject, NodeObject
@@ -98,7 +98,7 @@ def node_controller(tools: Tools) -> ControllerSpec:
 def valkey_controller(tools: Tools) -> ControllerSpec:
     """The controller of Valkeys."""
     ground = make_ground(tools.caches, tools.namespace)
-    facts = ValkeyGround(ground, Heard(tools.reports, EndedPods(ground.pods), tools.grants), tools.operator_namespace)
+    facts = ValkeyGround(ground, Heard(tools.reports, FormerPods(ground.pods), tools.grants), tools.operator_namespace)
     tools.grants.read_from(ground.shards)
     site = Site(
         operator_namespace=tools.operator_namespace,

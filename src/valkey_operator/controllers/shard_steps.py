@@ -4,7 +4,7 @@ Owns: how each step is done, and what its failure means. Each is safe to repeat.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import structlog
 
 from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.messages import Outcome
-from valkey_operator.controllers.agents.orders import AgentsInTerm, OrderResult
+from valkey_operator.controllers.agents.orders import AgentsInTerm, AgentUnreachableError, OrderResult
 from valkey_operator.controllers.keeper import Keeper
 from valkey_operator.controllers.kinds import PodObject, ShardObject
 from valkey_operator.controllers.live_settings import LiveSettings
@@ -20,11 +20,12 @@ from valkey_operator.controllers.valkey_facts import ShardView
 from valkey_operator.core.names import ROLE_LABEL
 from valkey_operator.core.shard.proof import is_missed
 from valkey_operator.core.shard.roles import role_labels
-from valkey_operator.core.shard.steps import Detach, Follow, LookAgain, Order, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Detach, Follow, LookAgain, Open, Order, Reason, ShardPlan, SwapRecord
 from valkey_operator.kube.errors import ApiError
 from valkey_operator.kube.objects import Key
 from valkey_operator.kube.writer import Writer
 from valkey_operator.runtime.outcome import TransientError
+from valkey_operator.valkey.boot import StartKind
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +75,7 @@ class ShardSteps:
         """All steps in their order; raises what asks for another look."""
         if any(isinstance(step, Follow) for step in plan.steps):
             await self._label_before_clients_move(view)
+        failed: list[TransientError] = []
         for step in plan.steps:
             match step:
                 case SwapRecord():
@@ -83,8 +85,12 @@ class ShardSteps:
                     await self._detach(step, record, view)
                 case LookAgain():
                     await self._look_again(step, view)
+                case Follow() | Open(kind=StartKind.REPLICA):
+                    failed += await _try(self._order(step, record, view))
                 case _:
                     await self._order(step, record, view)
+        if failed:
+            raise failed[0]
 
     async def label_pods(self, view: ShardView) -> None:
         """Say on each pod what it is: the Services find their pods by it."""
@@ -142,7 +148,11 @@ class ShardSteps:
     async def _order(self, step: Order, record: ShardObject, view: ShardView) -> None:
         name, fields = spelled(step)
         target = self._target(step.node, view)
-        result = await self._agents.order(target, name, epoch=_epoch_of(record), **fields)
+        try:
+            result = await self._agents.order(target, name, epoch=_epoch_of(record), **fields)
+        except AgentUnreachableError:
+            self._agents.drop(target)
+            raise
         if result.outcome is Outcome.NOBODY_WAITS:
             await asyncio.sleep(NOBODY_PAUSE_S)  # most likely the agent has let its server in by itself
         elif not result.obeyed:
@@ -153,6 +163,15 @@ class ShardSteps:
         if target is None:
             raise TransientError(f"The pod of {node} has no address yet")
         return target
+
+
+async def _try(order: Awaitable[None]) -> list[TransientError]:
+    """A replica that does not follow must not keep others from it."""
+    try:
+        await order
+    except TransientError as problem:
+        return [problem]
+    return []
 
 
 def _epoch_of(record: ShardObject) -> int:

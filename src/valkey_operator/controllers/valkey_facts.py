@@ -4,6 +4,7 @@ Owns: the gathering. Refuses to know: what follows from it.
 """
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -15,11 +16,11 @@ from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.controllers.clock import utc_now
-from valkey_operator.controllers.ended_pods import EndedPods
+from valkey_operator.controllers.former_pods import FormerPods
 from valkey_operator.controllers.ground import BY_OWNER, BY_OWNER_UID, Ground
 from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
-from valkey_operator.controllers.pods import node_pod
+from valkey_operator.controllers.pods import node_pod, pod_facts
 from valkey_operator.core.defaults import effective_valkey, layers_for
 from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import (
@@ -37,6 +38,7 @@ from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, h
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.live import live_settings, settings_digest
+from valkey_operator.valkey.states import Health
 
 
 class ShardView(msgspec.Struct, frozen=True):
@@ -63,7 +65,7 @@ class Heard(msgspec.Struct, frozen=True):
     """What is known of servers beside what the API server keeps."""
 
     reports: Reports
-    ended: EndedPods
+    former: FormerPods
     grants: Grants
 
 
@@ -139,6 +141,9 @@ class ValkeyGround:
         """The shard at this moment."""
         nodes = self.nodes(valkey)
         pods = {node.key.name: pod for node in nodes.values() if (pod := node_pod(self._ground, node.key)) is not None}
+        ended = self._has_ended(valkey.key, record, pods)
+        if record.primary is not None and (vanished := self._vanished(valkey.key, record, pods)) is not None:
+            pods[record.primary] = vanished
         members = tuple(
             self._member(node, index, pods.get(node.key.name), wanted=index < replicas, roll_hash=source.roll_hash)
             for index, node in nodes.items()
@@ -150,7 +155,7 @@ class ValkeyGround:
             writing=writing,
             settings_digest=settings_digest(live_settings(source.directives)),
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
-            primary_pod_ended=self._has_ended(valkey.key, record),
+            primary_pod_ended=ended,
             leave_until=self._leave_until(valkey.key, writing),
             now=utc_now(),
         )
@@ -178,15 +183,24 @@ class ValkeyGround:
             view=received.view if received else None,
         )
 
-    def _has_ended(self, shard: Key, record: ValkeyShardSpec) -> bool:
+    def _has_ended(self, shard: Key, record: ValkeyShardSpec, pods: Mapping[str, PodFacts]) -> bool:
         """Whether the pod on record is no more: the agent of one that was deleted may have told of its server's end."""
         uid = record.primary_pod
         if uid is None or record.primary is None:
             return False
-        node = Key(shard.namespace, record.primary)
-        present, told = node_pod(self._ground, node), self._heard.reports.get(node, uid)
-        is_former = present is None or present.uid != uid
-        return uid in self._heard.ended or (is_former and told is not None and has_no_server(told.view))
+        told = self._heard.reports.get(Key(shard.namespace, record.primary), uid)
+        is_former = _uid_of(pods.get(record.primary)) != uid
+        return self._heard.former.has_ended(uid) or (is_former and told is not None and has_no_server(told.view))
+
+    def _vanished(self, shard: Key, record: ValkeyShardSpec, pods: Mapping[str, PodFacts]) -> PodFacts | None:
+        """The pod on record, where somebody deleted it by force and its agent still answers: it can hand over."""
+        uid, name = record.primary_pod, record.primary
+        if uid is None or name is None or _uid_of(pods.get(name)) == uid:
+            return None
+        gone, told = self._heard.former.vanished(uid), self._heard.reports.get(Key(shard.namespace, name), uid)
+        if gone is None or told is None or told.view.health is not Health.ANSWERS:
+            return None
+        return msgspec.structs.replace(pod_facts(gone, None), leaving=True, ready=False)
 
     def _leave_until(self, shard: Key, writing: WritingRules) -> datetime | None:
         """A little more than leave lasts: clocks differ in their pace."""
@@ -204,6 +218,10 @@ class ValkeyGround:
         """Whether its pod is not ours to replace: a user has unbound it, or the workload behind it."""
         workload = self._ground.stateful_sets.get(node.key) or self._ground.deployments.get(node.key)
         return is_unbound(node) or (workload is not None and is_unbound(workload))
+
+
+def _uid_of(pod: PodFacts | None) -> str | None:
+    return pod.uid if pod is not None else None
 
 
 def directives_of(node: NodeObject) -> dict[str, list[str]]:

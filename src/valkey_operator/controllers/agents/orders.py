@@ -109,13 +109,17 @@ class Agents:
         return dict(await asyncio.gather(*(pull_one(target) for target in targets)))
 
     async def answer_or_error(self, target: Target, answer: Awaitable[_Answer]) -> _Answer | AgentUnreachableError:
-        """What it answers; of one that does not, whatever it said before may be untrue by now."""
+        """What it answers; one that does not is not asked again at once."""
         try:
             return await answer
         except AgentUnreachableError as error:
             self._silent_since[target.pod_uid] = asyncio.get_running_loop().time()
-            self._reports.drop(target.key, target.pod_uid)
+            self.drop(target)
             return error
+
+    def drop(self, target: Target) -> None:
+        """It did not answer: whatever it said before may be untrue by now."""
+        self._reports.drop(target.key, target.pod_uid)
 
     def is_silent(self, target: Target) -> bool:
         """Whether it did not answer just now: it will report by itself, or be asked again a little later."""
@@ -194,3 +198,7 @@ class AgentsInTerm:
     def is_silent(self, target: Target) -> bool:
         """See `Agents.is_silent`."""
         return self.agents.is_silent(target)
+
+    def drop(self, target: Target) -> None:
+        """See `Agents.drop`."""
+        self.agents.drop(target)
