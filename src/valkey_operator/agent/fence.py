@@ -96,7 +96,8 @@ class LicenceKeeper:
             async with asyncio.timeout(within_s):
                 while not self._may_write(terms):
                     await self._seek(terms)
-                    await asyncio.sleep(TICK_S)
+                    if not self._may_write(terms):
+                        await asyncio.sleep(TICK_S)
         except TimeoutError:
             return False
         finally:

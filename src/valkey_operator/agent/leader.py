@@ -17,6 +17,7 @@ from valkey_operator.wire.http_client import HttpError, Peer, Response, post
 log = structlog.get_logger(__name__)
 
 ATTEMPT_WITHIN_S = 2.0
+Accept = Callable[[int, bytes], bool]
 
 
 def named_leader(status: int, body: bytes) -> str | None:
@@ -37,27 +38,31 @@ class LeaderLine:
         self._peer = peer
         self._leader: str | None = None
 
-    async def ask(self, path: str, make: Callable[[], bytes], accept: Callable[[int, bytes], bool]) -> bool:
+    async def ask(self, path: str, make: Callable[[], bytes], accept: Accept) -> bool:
         """One round: the leader if it is known, else one after the other until one leads or knows who does.
 
         Each gets what `make` gives at that moment; whether one answered what `accept` takes.
         """
-        waiting = [self._leader] if self._leader else []
-        waiting += await self._addresses()
         tried: set[str] = set()
-        while waiting:
-            address = waiting.pop(0)
-            if address in tried:
-                continue
-            tried.add(address)
-            reply = await self._post(address, path, make())
-            if reply is not None and accept(*reply):
-                self._leader = address
-                return True
-            self._leader = named_leader(*reply) if reply else None
-            if self._leader:
-                waiting.insert(0, self._leader)
-        return False
+
+        async def ask_these(addresses: list[str]) -> bool:
+            while addresses:
+                address = addresses.pop(0)
+                if address in tried:
+                    continue
+                tried.add(address)
+                reply = await self._post(address, path, make())
+                if reply is not None and accept(*reply):
+                    self._leader = address
+                    return True
+                self._leader = named_leader(*reply) if reply else None
+                if self._leader:
+                    addresses.insert(0, self._leader)
+            return False
+
+        # Who is known is not looked for: names may not be resolved at such a moment.
+        known = [self._leader] if self._leader else []
+        return await ask_these(known) or await ask_these(await self._addresses())
 
     async def _post(self, address: str, path: str, body: bytes) -> Response | None:
         try:
