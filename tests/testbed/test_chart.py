@@ -25,7 +25,12 @@ pytestmark = [pytest.mark.images, pytest.mark.timeout(900)]
 
 EVERYTHING = ("serviceMonitor.enabled=true", "networkPolicy.enabled=true", "defaults.durability=Quorum")
 OF_THE_CLUSTER = {"ClusterRole", "ClusterRoleBinding", *KEPT}
+OWN_ROLE, LEASE_ROLE = "demo-valkey-operator", "demo-valkey-operator-lease"
 MODES = pytest.mark.parametrize("mode", [(), ("watchNamespace=shop",)], ids=["cluster", "namespace"])
+
+
+def resources_of(role: Any) -> set[str]:
+    return {word for rule in role["rules"] for word in rule["resources"]}
 
 
 def test_the_plain_manifests_are_what_the_chart_says() -> None:
@@ -59,24 +64,39 @@ def test_every_rule_says_why_it_is_there(mode: tuple[str, ...]) -> None:
 
 def test_by_default_the_whole_cluster_is_managed() -> None:
     objects = render()
-    assert len(of_kind(objects, "ClusterRole")) == len(of_kind(objects, "Role")) == 1
+    assert len(of_kind(objects, "ClusterRole")) == 1
+    assert {role["metadata"]["name"] for role in of_kind(objects, "Role")} == {OWN_ROLE, LEASE_ROLE}
     assert not any(argument.startswith("--namespace") for argument in operator_container(objects)["args"])
 
 
 def test_a_release_for_one_namespace_has_rights_there_and_to_its_own_things_only() -> None:
     objects = render("watchNamespace=shop")
     assert not of_kind(objects, "ClusterRole")
-    roles = {role["metadata"]["namespace"]: role["rules"] for role in of_kind(objects, "Role")}
-    assert set(roles) == {"shop", "ops"}
-    assert {word for rule in roles["ops"] for word in rule["resources"]} == {
-        "leases",
-        "secrets",
-        "valkeyoperatordefaults",
+    roles = {role["metadata"]["name"]: role for role in of_kind(objects, "Role")}
+    assert {name: role["metadata"]["namespace"] for name, role in roles.items()} == {
+        OWN_ROLE: "ops",
+        LEASE_ROLE: "ops",
+        f"{OWN_ROLE}-workloads": "shop",
     }
-    assert not {"nodes", "storageclasses"} & {word for rule in roles["shop"] for word in rule["resources"]}
+    assert resources_of(roles[OWN_ROLE]) == {"leases", "secrets", "valkeyoperatordefaults"}
+    assert not {"nodes", "storageclasses"} & resources_of(roles[f"{OWN_ROLE}-workloads"])
     for binding in of_kind(objects, "RoleBinding"):
-        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "demo-valkey-operator", "namespace": "ops"}]
+        if binding["roleRef"]["name"] != LEASE_ROLE:
+            assert binding["subjects"] == [{"kind": "ServiceAccount", "name": OWN_ROLE, "namespace": "ops"}]
     assert "--namespace=shop" in operator_container(objects)["args"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "group"),
+    [([], "system:serviceaccounts"), (["watchNamespace=shop"], "system:serviceaccounts:shop")],
+)
+def test_agents_may_see_whether_an_operator_is_there_and_nothing_else(settings: list[str], group: str) -> None:
+    objects = render(*settings)
+    [role] = [each for each in of_kind(objects, "Role") if each["metadata"]["name"] == LEASE_ROLE]
+    [rule] = role["rules"]
+    assert (rule["resources"], rule["resourceNames"], rule["verbs"]) == (["leases"], ["valkey-operator"], ["get"])
+    [binding] = [each for each in of_kind(objects, "RoleBinding") if each["roleRef"]["name"] == LEASE_ROLE]
+    assert [subject["name"] for subject in binding["subjects"]] == [group]
 
 
 def test_a_release_without_definitions_and_policies_for_one_namespace_has_nothing_of_the_cluster() -> None:
@@ -86,10 +106,7 @@ def test_a_release_without_definitions_and_policies_for_one_namespace_has_nothin
 
 def test_a_release_may_manage_its_own_namespace() -> None:
     roles = of_kind(render("watchNamespace=ops"), "Role")
-    assert sorted(role["metadata"]["name"] for role in roles) == [
-        "demo-valkey-operator",
-        "demo-valkey-operator-workloads",
-    ]
+    assert {role["metadata"]["name"] for role in roles} == {OWN_ROLE, LEASE_ROLE, f"{OWN_ROLE}-workloads"}
 
 
 def test_the_operator_is_told_where_agents_find_it_and_which_image_they_are() -> None:
