@@ -68,6 +68,8 @@ def test_a_saving_child_that_outlives_the_server_is_not_taken_for_it(version: st
         assert watcher.seen.process.pid == server.pid
         children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
         assert children
+        # It gets a title of its own a moment after it was made.
+        wait_until("the child's title", lambda: b"rdb" in Path(f"/proc/{children[0]}/cmdline").read_bytes())
         try:
             server.kill()
             server.wait(timeout=10)
