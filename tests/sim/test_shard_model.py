@@ -87,7 +87,6 @@ def keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
         hand_over_before_the_source_is_parked,
         promote_before_the_target_has_everything,
         take_any_copy,
-        do_not_prefer_the_copy_of_a_primary,
         start_a_restarted_primary_at_once,
         keep_the_epoch,
     ],
@@ -96,6 +95,12 @@ def test_a_planner_without_one_of_its_rules_fails(mutation: Patch, monkeypatch: 
     mutation(monkeypatch)
     with pytest.raises(AssertionError, match="Again: from tests"):
         live_often()
+
+
+def test_a_planner_that_does_not_prefer_the_copy_of_a_primary_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    do_not_prefer_the_copy_of_a_primary(monkeypatch)
+    with pytest.raises(AssertionError, match="Again: from tests"):
+        live_often(("suspend", "evict", "roll"), faults=False)
 
 
 def test_a_wish_that_is_not_remembered_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +112,6 @@ def test_a_wish_that_is_not_remembered_is_met_again(monkeypatch: pytest.MonkeyPa
         live_often(MOVES)
 
 
-def live_often(wishes: Sequence[str] = WISHES) -> None:
+def live_often(wishes: Sequence[str] = WISHES, *, faults: bool = True) -> None:
     for seed in range(1000, 1000 + SEEDS):
-        live(seed, wishes=wishes)
+        live(seed, faults=faults, wishes=wishes)

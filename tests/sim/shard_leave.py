@@ -1,0 +1,121 @@
+"""How a primary of the model comes by its leave to write: from replicas, the operator, or the record.
+
+Owns: who is asked in which order, and who reaches whom. Refuses to know: what leave is worth (the agent's licence.py),
+and what a leader answers.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tests.sim.shard_agents import Agent, Machine
+from tests.sim.shard_pods import Place, Pod
+from valkey_operator.agent.promise import Given
+from valkey_operator.api.shard import ValkeyShardSpec
+from valkey_operator.valkey.terms import Terms
+
+LEASE_S = 6.0
+
+AskOperator = Callable[[str, int], bool]
+
+
+class Lease:
+    """The operator's: who does not see it change for as long as it lasts takes it for free."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.renewed_at = -LEASE_S
+        self.holder: int | None = None
+
+    def renew(self, holder: int | None, now: float) -> None:
+        self.version, self.holder, self.renewed_at = self.version + 1, holder, now
+
+    def is_free(self, now: float) -> bool:
+        return self.holder is None or now - self.renewed_at > LEASE_S
+
+
+class Leave:
+    """For all nodes of a world. `asks_operator` is whether the leader, if there is one, lets a node write."""
+
+    def __init__(self, places: dict[str, Place], record: Callable[[], ValkeyShardSpec | None]) -> None:
+        self._places = places
+        self._record = record
+        self.lease = Lease()
+        self.ask_operator: AskOperator = lambda _node, _epoch: False
+        self.is_slow: Callable[[], bool] = lambda: False
+        """Whether time passes between two questions of the same agent."""
+        self.ghosts_grant = False
+        """Whether the ghost of a replica lets a primary write that is still linked to it. It does, and the planner does
+        not know: it takes the new pod of that node for the one that granted. See test_interleavings.py."""
+
+    def beat(self, pod: Pod, now: float) -> None:
+        """What an agent does all the time: ask replicas; others only when those do not suffice."""
+        if pod.agent.promise.given is Given.PRIMARY:
+            self.ask_replicas(pod, pod.agent.terms, now)
+            if pod.agent.promise.terms is not None and pod.agent.runs_short(now):
+                self.seek(pod, pod.agent.terms, now)
+
+    def accept(self, pod: Pod, terms: Terms, now: float) -> bool:
+        """Be bound by these terms, if it may write by them."""
+        agent = pod.agent
+        self.ask_replicas(pod, terms, now)
+        if not agent.may_write(terms, now):
+            self.seek(pod, terms, now)
+        if not agent.may_write(terms, now):
+            return False
+        alone = agent.promise.alone and not any(terms.sets)
+        agent.keep(msgspec.structs.replace(agent.promise, terms=terms, alone=alone), pod.server, now)
+        return True
+
+    def ask_replicas(self, pod: Pod, terms: Terms, now: float) -> None:
+        agent = pod.agent
+        for name in {name for members in terms.sets for name in members}:
+            asked = self._link(agent, name)
+            if asked is not None and asked.grant(agent.promise.epoch, terms.missed_after_ms / 1000, now):
+                agent.take(replicas={**agent.of_this_epoch().replicas, name: now})
+
+    def _link(self, agent: Agent, name: str) -> Agent | None:
+        """One that is there stays, whoever has the name by now; else the present pod is found."""
+        found = agent.links.get(name)
+        if found is not None and found.haunts and not self.ghosts_grant:
+            found = None
+        if found is None or not (found.runs and reach(agent.machine, found.machine)):
+            present = self._places[name].pod
+            found = present.agent if present is not None else None
+        if found is None or not (found.runs and reach(agent.machine, found.machine)):
+            agent.links.pop(name, None)
+            return None
+        agent.links[name] = found
+        return found
+
+    def seek(self, pod: Pod, terms: Terms, now: float) -> None:
+        agent, record = pod.agent, None if pod.agent.machine.off_api else self._record()
+        is_ours = record is not None and self._is_unchanged(record, pod)
+        if not any(terms.sets) and is_ours and record is not None and not record.promotable:
+            agent.keep(msgspec.structs.replace(agent.promise, alone=True), pod.server, now)
+        elif not agent.machine.off_operator and self.ask_operator(pod.node, agent.promise.epoch):
+            agent.take(operator=now)
+        elif self._has_no_operator(agent, now) and is_ours:
+            agent.take(record=now)
+
+    def _is_unchanged(self, record: ValkeyShardSpec, pod: Pod) -> bool:
+        return (record.primary, record.epoch, record.pending) == (pod.node, pod.agent.promise.epoch, None)
+
+    def _has_no_operator(self, agent: Agent, now: float) -> bool:
+        """By what was seen of the Lease; it may have been seen a while before the record."""
+        if agent.machine.off_api:
+            return False
+        if agent.no_operator_since is not None:
+            agent.no_operator_since = None
+            return True
+        if self.lease.version != agent.lease_seen[0]:
+            agent.lease_seen = (self.lease.version, now)
+        is_free = self.lease.holder is None or now - agent.lease_seen[1] > LEASE_S
+        if is_free and self.is_slow():
+            agent.no_operator_since = now
+            return False
+        return is_free
+
+
+def reach(one: Machine, other: Machine) -> bool:
+    return one is other or one.zone == other.zone
