@@ -29,7 +29,7 @@ from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, h
 from valkey_operator.core.shard.members import first_record_names_primary, needed_indices, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.proof import is_missed
-from valkey_operator.core.shard.steps import Detach, LookAgain, Order, Park, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Detach, LookAgain, Order, Park, ShardPlan, Step, SwapRecord
 from valkey_operator.kube.objects import Key
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 
@@ -55,6 +55,8 @@ class Leader:
         """Whether the cache is a version behind."""
         self.in_office = True
         """Who is not, and does not know it, goes on with orders and swaps; before a deletion it asks for its lease."""
+        self.about_to: Step | None = None
+        """What it does next, while it stands still."""
         self._world = world
         self._gave_leave_at = world.now
         self._newest_seen = 0
@@ -205,7 +207,9 @@ class Leader:
     def _carry_out(self, plan: ShardPlan, facts: ShardFacts, seen: Seen) -> Work:
         uids = {member.name: member.pod_uid for member in facts.members}
         for step in plan.steps:
+            self.about_to = step
             yield
+            self.about_to = None
             if isinstance(step, SwapRecord):
                 self._swap(step.record, seen.version, wished=facts.wished)
                 seen = Seen(step.record, self._world.version)

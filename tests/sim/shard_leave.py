@@ -15,6 +15,8 @@ from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.valkey.terms import Terms
 
 LEASE_S = 6.0
+ANSWER_WITHIN = 2.0
+"""How long an agent waits for the API server."""
 
 AskOperator = Callable[[str, int], bool]
 
@@ -69,7 +71,9 @@ class Leave:
 
     def ask_replicas(self, pod: Pod, terms: Terms, now: float) -> None:
         agent = pod.agent
-        for name in {name for members in terms.sets for name in members}:
+        wanted = {name for members in (*terms.sets, *agent.terms.sets) for name in members}
+        agent.links = {name: link for name, link in agent.links.items() if name in wanted}
+        for name in sorted(wanted):
             asked = self._link(agent, name)
             if asked is not None and asked.grant(agent.promise.epoch, terms.missed_after_ms / 1000, now):
                 agent.take(replicas={**agent.of_this_epoch().replicas, name: now})
@@ -106,6 +110,8 @@ class Leave:
         if agent.machine.off_api:
             return False
         if agent.no_operator_since is not None:
+            if self.is_slow() and now - agent.no_operator_since < ANSWER_WITHIN:
+                return False
             agent.no_operator_since = None
             return True
         if self.lease.version != agent.lease_seen[0]:

@@ -147,7 +147,8 @@ class World(Ground):
         self.tell(f"{place.name} ({pod.uid}) is deleted by force; its server runs on")
         pod.is_ghost, pod.leaves_by_plan, place.pod = True, False, None
         pod.agent.haunts = True
-        pod.was_alone = self.record is None or not self.record.promotable
+        record = self.record
+        pod.was_alone = record is None or (record.primary == place.name and not record.promotable)
         place.machine = Machine()
         if not self.persistent:
             place.disk = None

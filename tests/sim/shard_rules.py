@@ -180,7 +180,7 @@ class Rules:
         runs = {name: server.run for name in new.promotable or [] if (server := self._world.places[name].server)}
         self.listed_runs = {name: self.listed_runs.get(name, run) for name, run in runs.items()}
         for pod in self._world.pods():
-            pod.was_alone = pod.was_alone or (pod.is_ghost and not new.promotable)
+            pod.was_alone = pod.was_alone or (pod.is_ghost and pod.node == new.primary and not new.promotable)
         if seen is not None and seen.primary == new.primary:
             # A primary that has just died unseen: nobody could have known.
             self.binding &= self._held()
