@@ -9,6 +9,8 @@ from tests.sim.shard_agents import Machine
 from tests.sim.shard_model import Place, World
 
 FAULTS = ("process", "pod", "disk", "network", "zone", "ghost", "agent", "hang")
+CUTS = ("network", "zone", "ghost", "agent")
+"""Of these most leave a primary alive that nobody sees."""
 
 
 class Faults:
@@ -18,6 +20,8 @@ class Faults:
         self._world = world
         self._kinds = kinds
         self._zones = 0
+        self._passing = world.chance.choice([0.0, 0.01, 0.05])
+        """How likely a fault passes at one look."""
 
     def strike(self, place: Place) -> None:
         if not self._kinds:
@@ -40,6 +44,7 @@ class Faults:
                 world.kill_agent(pod)
             case "hang" if pod is not None and pod.server is not None and pod.leaving_in is None:
                 pod.server.hung = pod.server.role is not None
+                world.rules.excuse_plans()
                 world.tell(f"the server of {place.name} hangs")
 
     def _cut(self, machine: Machine) -> None:
@@ -74,11 +79,11 @@ class Faults:
         """A little passes by itself."""
         chance = self._world.chance
         for pod in self._world.pods():
-            if not pod.agent.alive and chance.random() < 0.1:
+            if not pod.agent.alive and chance.random() < self._passing * 2:
                 pod.agent.restart(self._world.now)
-            if pod.server is not None and pod.server.hung and chance.random() < 0.05:
+            if pod.server is not None and pod.server.hung and chance.random() < self._passing:
                 pod.server.hung = False
-            if pod.agent.machine.is_cut and chance.random() < (0.02 if pod.is_ghost else 0.06):
+            if pod.agent.machine.is_cut and chance.random() < self._passing / (3 if pod.is_ghost else 1):
                 pod.agent.machine.heal()
 
     def heal(self, *, ghosts: bool) -> None:

@@ -46,16 +46,26 @@ class Leave:
         self.ask_operator: AskOperator = lambda _node, _epoch: False
         self.is_slow: Callable[[], bool] = lambda: False
         """Whether time passes between two questions of the same agent."""
+        self.binds_at_the_gate = False
+        """Whether a node takes terms while its server stands at the gate. It does, and may start by a record that is
+        older than they are. See test_interleavings.py."""
+        self.who_did_not_park_is_mute = False
+        """Whether a primary that was told to park, and hung, asks nobody for leave any more. So it is. See there."""
         self.ghosts_grant = False
         """Whether the ghost of a replica lets a primary write that is still linked to it. It does, and the planner does
-        not know: it takes the new pod of that node for the one that granted. See test_interleavings.py."""
+        not know: it takes the new pod of that node for the one that granted. See there."""
 
     def beat(self, pod: Pod, now: float) -> None:
         """What an agent does all the time: ask replicas; others only when those do not suffice."""
-        if pod.agent.promise.given is Given.PRIMARY:
+        if self._is_to_write(pod):
             self.ask_replicas(pod, pod.agent.terms, now)
             if pod.agent.promise.terms is not None and pod.agent.runs_short(now):
                 self.seek(pod, pod.agent.terms, now)
+
+    def _is_to_write(self, pod: Pod) -> bool:
+        promise, server = pod.agent.promise, pod.server
+        is_bound = server is not None and server.is_primary and promise.terms is not None
+        return promise.given is Given.PRIMARY or (is_bound and not self.who_did_not_park_is_mute)
 
     def accept(self, pod: Pod, terms: Terms, now: float) -> bool:
         """Be bound by these terms, if it may write by them."""

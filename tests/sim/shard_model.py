@@ -158,7 +158,8 @@ class World(Ground):
     def stop(self, place: Place, *, by_plan: bool) -> None:
         """Tell a pod to leave, in order."""
         if place.pod is not None and place.pod.leaving_in is None:
-            serves = any(pod.server is not None and pod.server.is_primary for pod in self.pods())
+            servers = [pod.server for pod in self.pods() if pod.server is not None]
+            serves = any(each.is_primary for each in servers) and not any(each.hung for each in servers)
             place.pod.leaving_in = TICKS_TO_HAND_OVER
             place.pod.leaves_by_plan = by_plan and self.replicas > 0 and self.persistent and serves
             self.tell(f"{place.name} is told to stop")

@@ -46,6 +46,9 @@ class Rules:
         """Of those that a client confirmed, with Quorum, the ones that somebody has in memory."""
         self.listed_runs: dict[str, int] = {}
         self.wish_is_met = False
+        self.counts_unrecorded = False
+        """Whether a listed replica counts whose history is not on record yet: it resynced fully with a primary that was
+        just promoted, and the planner does not choose it. See test_interleavings.py."""
         self.excuses = 0
         """How often something happened that no plan could have known."""
         self._chosen: dict[int, str | None] = {}
@@ -79,6 +82,10 @@ class Rules:
         if lost := must - set(server.values):
             confirmed = ", confirmed ones among them" if lost & self.confirmed else ""
             raise BrokenRuleError(f"{pod.node} becomes primary without {sorted(lost)}{confirmed}")
+        self._release_disks()
+
+    def _release_disks(self) -> None:
+        """Somebody has all that was kept on purpose."""
         for place in self._world.places.values():
             if place.disk is not None:
                 place.disk.binding = False
@@ -119,7 +126,7 @@ class Rules:
         if by_plan and not self.binding <= held:
             raise BrokenRuleError(f"stopping {node} as planned lost {sorted(self.binding - held)}")
         if not by_plan:
-            self._excuse_plans()
+            self.excuse_plans()
         self.binding &= held
         self.confirmed &= held
 
@@ -132,7 +139,7 @@ class Rules:
         on_record = record is None or record.primary == place.name
         return server is not None and server.is_primary and on_record and nobody_else
 
-    def _excuse_plans(self) -> None:
+    def excuse_plans(self) -> None:
         """No plan could have known: who leaves already is not the last one by intention."""
         self.excuses += 1
         for pod in self._world.pods():
@@ -142,7 +149,8 @@ class Rules:
         server, record = pod.server, self._world.record
         if server is None or server.role is None or record is None or not server.whole or pod.is_ghost:
             return False
-        return record.primary == pod.node or self.listed_runs.get(pod.node) == server.run
+        is_known = record.replication_id in {None, server.history, server.former} or self.counts_unrecorded
+        return record.primary == pod.node or (is_known and self.listed_runs.get(pod.node) == server.run)
 
     def _held(self, *, reached: bool = False) -> set[int]:
         places = [place for place in self._world.places.values() if not (reached and _is_silent(place))]
@@ -179,6 +187,11 @@ class Rules:
         self.wish_is_met = self.wish_is_met or is_met or is_noted
         runs = {name: server.run for name in new.promotable or [] if (server := self._world.places[name].server)}
         self.listed_runs = {name: self.listed_runs.get(name, run) for name, run in runs.items()}
+        chosen = (
+            self._world.places[new.primary].server if new.primary and new.epoch > (seen.epoch if seen else 0) else None
+        )
+        if chosen is not None and self.binding <= set(chosen.values):
+            self._release_disks()
         for pod in self._world.pods():
             pod.was_alone = pod.was_alone or (pod.is_ghost and pod.node == new.primary and not new.promotable)
         if seen is not None and seen.primary == new.primary:

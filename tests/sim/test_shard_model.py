@@ -1,16 +1,18 @@
-"""The model bites: with a single rule of the planner switched off, some seed fails."""
+"""The model bites: with a single rule of the planner or of the agents switched off, some seed fails."""
 
 from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
 
-from tests.sim.shard_chaos import MOVES, WISHES, live
-from valkey_operator.core.shard import plan, primary, switchover, wished
+from tests.sim.shard_chaos import MOVES, NO_FAULTS, WISHES, live
+from tests.sim.shard_faults import FAULTS
+from valkey_operator.agent import promise
+from valkey_operator.core.shard import failover, plan, primary, proof, switchover, wished
 from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
 from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
 
-SEEDS = 500
+SEEDS = 800
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -79,14 +81,39 @@ def keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def take_a_pod_that_is_gone_for_dead(patch: pytest.MonkeyPatch) -> None:
+    for module in (failover, plan, proof):
+        patch.setattr(module, "has_ended", lambda _facts, _primary: True)
+
+
+def do_not_wait_for_leave_to_run_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(proof, "_leave_has_run_out", lambda _facts: True)
+
+
+def half_of_the_replicas_are_a_majority(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(proof, "_is_majority", lambda count, listed: 2 * count >= len(listed) > 0)
+
+
+def grant_older_epochs_than_were_promised(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(promise, "may_grant", lambda _promise, _epoch: True)
+
+
+def choose_without_a_quorum(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(primary, "_wait_for_quorum", lambda _facts, _unbroken: None)
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
+        take_a_pod_that_is_gone_for_dead,
+        do_not_wait_for_leave_to_run_out,
+        half_of_the_replicas_are_a_majority,
+        grant_older_epochs_than_were_promised,
+        choose_without_a_quorum,
         choose_the_lowest_index,
         compare_offsets_that_still_move,
         hand_over_before_the_source_is_parked,
         promote_before_the_target_has_everything,
-        take_any_copy,
         start_a_restarted_primary_at_once,
         keep_the_epoch,
     ],
@@ -97,10 +124,11 @@ def test_a_planner_without_one_of_its_rules_fails(mutation: Patch, monkeypatch: 
         live_often()
 
 
-def test_a_planner_that_does_not_prefer_the_copy_of_a_primary_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    do_not_prefer_the_copy_of_a_primary(monkeypatch)
+@pytest.mark.parametrize("mutation", [take_any_copy, do_not_prefer_the_copy_of_a_primary])
+def test_a_planner_that_starts_again_with_another_copy_fails(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutation(monkeypatch)
     with pytest.raises(AssertionError, match="Again: from tests"):
-        live_often(("suspend", "evict", "roll"), faults=False)
+        live_often(("suspend", "evict", "roll"), faults=NO_FAULTS)
 
 
 def test_a_wish_that_is_not_remembered_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,6 +140,6 @@ def test_a_wish_that_is_not_remembered_is_met_again(monkeypatch: pytest.MonkeyPa
         live_often(MOVES)
 
 
-def live_often(wishes: Sequence[str] = WISHES, *, faults: bool = True) -> None:
+def live_often(wishes: Sequence[str] = WISHES, *, faults: Sequence[str] = FAULTS) -> None:
     for seed in range(1000, 1000 + SEEDS):
         live(seed, faults=faults, wishes=wishes)
