@@ -114,6 +114,7 @@ bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also
 .PHONY: faults
 faults: $(READY) cluster deploy ## break Valkeys for an hour, into bench/results and docs/reliability.md (ARGS=--minutes=10)
 	$(VENV)/python -m faults.run $(ARGS)
+	$(VENV)/python -m tests.sim.many --minutes=5
 
 # --- housekeeping ---------------------------------------------------------------------------------------------------
 
