@@ -39,6 +39,14 @@ class Lease:
 class Leave:
     """For all nodes of a world. `asks_operator` is whether the leader, if there is one, lets a node write."""
 
+    # What agents must not do, and do where test_interleavings.py switches a rule off:
+    binds_at_the_gate = False
+    """Take terms while a server stands at the gate, that may start by a record which is older than they are."""
+    who_did_not_park_is_mute = False
+    """Ask nobody for leave once told to park, though the server hung and is primary still."""
+    counts_from_the_record = False
+    """Count leave by the record from when that was asked for, and not from when the Lease was."""
+
     def __init__(self, places: dict[str, Place], record: Callable[[], ValkeyShardSpec | None]) -> None:
         self._places = places
         self._record = record
@@ -46,11 +54,6 @@ class Leave:
         self.ask_operator: AskOperator = lambda _node, _epoch: False
         self.is_slow: Callable[[], bool] = lambda: False
         """Whether time passes between two questions of the same agent."""
-        self.binds_at_the_gate = False
-        """Whether a node takes terms while its server stands at the gate. It does, and may start by a record that is
-        older than they are. See test_interleavings.py."""
-        self.who_did_not_park_is_mute = False
-        """Whether a primary that was told to park, and hung, asks nobody for leave any more. So it is. See there."""
         self.ghosts_grant = False
         """Whether the ghost of a replica lets a primary write that is still linked to it. It does, and the planner does
         not know: it takes the new pod of that node for the one that granted. See there."""
@@ -109,28 +112,28 @@ class Leave:
             agent.keep(msgspec.structs.replace(agent.promise, alone=True), pod.server, now)
         elif not agent.machine.off_operator and self.ask_operator(pod.node, agent.promise.epoch):
             agent.take(operator=now)
-        elif self._has_no_operator(agent, now) and is_ours:
-            agent.take(record=now)
+        elif (asked_at := self._without_operator_at(agent, now)) is not None and is_ours:
+            agent.take(record=now if self.counts_from_the_record else asked_at)
 
     def _is_unchanged(self, record: ValkeyShardSpec, pod: Pod) -> bool:
         return (record.primary, record.epoch, record.pending) == (pod.node, pod.agent.promise.epoch, None)
 
-    def _has_no_operator(self, agent: Agent, now: float) -> bool:
-        """By what was seen of the Lease; it may have been seen a while before the record."""
+    def _without_operator_at(self, agent: Agent, now: float) -> float | None:
+        """When the Lease was found free; it may have been asked for a while before the record."""
         if agent.machine.off_api:
-            return False
-        if agent.no_operator_since is not None:
-            if self.is_slow() and now - agent.no_operator_since < ANSWER_WITHIN:
-                return False
+            return None
+        if (asked_at := agent.no_operator_since) is not None:
+            if self.is_slow() and now - asked_at < ANSWER_WITHIN:
+                return None
             agent.no_operator_since = None
-            return True
+            return asked_at
         if self.lease.version != agent.lease_seen[0]:
             agent.lease_seen = (self.lease.version, now)
         is_free = self.lease.holder is None or now - agent.lease_seen[1] > LEASE_S
         if is_free and self.is_slow():
             agent.no_operator_since = now
-            return False
-        return is_free
+            return None
+        return now if is_free else None
 
 
 def reach(one: Machine, other: Machine) -> bool:

@@ -228,6 +228,23 @@ def test_a_server_that_does_not_confirm_its_fence_is_killed(version: str, tmp_pa
         asyncio.run(run(made))
 
 
+def test_a_primary_that_was_told_to_park_in_a_newer_epoch_and_hangs_is_killed(version: str, tmp_path: Path) -> None:
+    async def run(made: Pod) -> None:
+        shard = Shard(tmp_path)
+        agent = Guarded(made, shard)
+        async with agent.working():
+            server = made.start_server()
+            async with shard.replica("cart-1"):
+                await agent.open_with(["cart-1"])
+                server.send_signal(signal.SIGSTOP)
+                order = pb.Order(term=ORDER.term, epoch=ORDER.epoch + 1, pod_uid=ORDER.pod_uid)
+                assert (await agent.service.obey("Park", pb.ParkRequest(order=order))).outcome == pb.OUTCOME_NO_ANSWER
+                await until("it is killed", lambda: server.poll() is not None)
+
+    with pod(version, tmp_path / "cart-0") as made:
+        asyncio.run(run(made))
+
+
 def test_expired_certificates_cost_no_leave(version: str, tmp_path: Path) -> None:
     async def run(made: Pod) -> None:
         shard = Shard(tmp_path, made_at=datetime.now(UTC) - timedelta(days=3650))

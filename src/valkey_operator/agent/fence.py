@@ -67,7 +67,7 @@ class LicenceKeeper:
 
     def wanted_peers(self) -> frozenset[str]:
         """The replicas to ask; none unless this node is to be a primary."""
-        if self._node.report.facts.promise.given is not Given.PRIMARY:
+        if not self._is_to_write():
             return frozenset()
         return frozenset(name for members in (*self._terms.sets, *self._proposed.sets) for name in members)
 
@@ -118,7 +118,7 @@ class LicenceKeeper:
     async def seek(self) -> None:
         """Ask others whenever the replicas' leave runs short; for ever."""
         while True:
-            if self._node.report.facts.promise.given is Given.PRIMARY and self._runs_short():
+            if self._is_to_write() and self._runs_short():
                 await self._seek(self._terms)
             await asyncio.sleep(SEEK_EVERY_S)
 
@@ -182,7 +182,15 @@ class LicenceKeeper:
         until, self._licence = good_until(terms.sets, self._of_this_epoch(), terms.fence_after_ms / 1000)
         return until if terms.fence_after_ms else math.inf
 
+    def _is_to_write(self) -> bool:
+        """Also one that was told to park, and did not: it takes writes until it does."""
+        facts = self._node.report.facts
+        return facts.promise.given is Given.PRIMARY or (facts.promise.terms is not None and is_bound_primary(facts))
+
     def _may_write(self, terms: Terms | None = None) -> bool:
+        promise = self._node.report.facts.promise
+        if terms is None and promise.terms is None and promise.given is not Given.PRIMARY:
+            return False
         return asyncio.get_running_loop().time() < self._good_until(terms or self._terms)
 
     def _runs_short(self) -> bool:
@@ -191,9 +199,10 @@ class LicenceKeeper:
 
 
 def is_bound_primary(facts: Facts) -> bool:
-    """Whether there is a server that would take writes, on terms that it was told."""
-    if facts.promise.terms is None or not is_running(facts):
+    """Whether there is a server that would take writes, on terms that it was told, or though it was told to be none."""
+    promise = facts.promise
+    if not is_running(facts) or (promise.terms is None and promise.given in {Given.ANY, Given.PRIMARY}):
         return False
     replication = facts.server.replication if facts.server else None
     # One that does not tell what it is may be what it was told to be.
-    return facts.promise.given is Given.PRIMARY if replication is None else replication.role is Role.PRIMARY
+    return promise.given is Given.PRIMARY if replication is None else replication.role is Role.PRIMARY

@@ -45,11 +45,11 @@ class RecordLeave:
         return known is not None and not known.record.promotable
 
     async def ask(self, epoch: int) -> float | None:
-        """When the record was asked for, if it is unchanged and nobody is there who would change it."""
+        """When the operator was looked for, if there is none, and the record is unchanged: one may have come since."""
+        asked_at = asyncio.get_running_loop().time()
         if not await self._has_no_operator():
             return None
-        known = await self._unchanged(epoch)
-        return known.asked_at if known else None
+        return asked_at if await self._unchanged(epoch) else None
 
     async def _unchanged(self, epoch: int) -> Known | None:
         try:

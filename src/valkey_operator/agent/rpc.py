@@ -65,7 +65,7 @@ class AgentService:
             "Park": self._park,
             "Kill": self._kill,
             "Configure": self._configure,
-            "Bind": lambda request: self._bind(terms_in(request.terms)),
+            "Bind": self._bind_running,
             "Pause": self._pause,
             "Unpause": self._unpause,
         }
@@ -139,6 +139,11 @@ class AgentService:
             self._node.end_server(process)
         else:
             raise Refusal(pb.OUTCOME_SERVER_REFUSED, "the server answers, and is not killed")
+
+    async def _bind_running(self, request: pb.BindRequest) -> None:
+        """One at the gate may be let in by a record that is older than these terms."""
+        self._running()
+        await self._bind(terms_in(request.terms))
 
     async def _bind(self, terms: Terms) -> None:
         """An order is not a licence: it may be late, and another node be primary by now."""
