@@ -40,8 +40,8 @@ class Leave:
     """For all nodes of a world. `asks_operator` is whether the leader, if there is one, lets a node write."""
 
     # What agents must not do, and do where test_interleavings.py switches a rule off:
-    binds_at_the_gate = False
-    """Take terms while a server stands at the gate, that may start by a record which is older than they are."""
+    starts_against_terms = False
+    """Start as primary by a record that names nobody who could take over, though its terms do, which may be newer."""
     who_did_not_park_is_mute = False
     """Ask nobody for leave once told to park, though the server hung and is primary still."""
     counts_from_the_record = False

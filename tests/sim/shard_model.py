@@ -102,6 +102,8 @@ class World(Ground):
         if decision is None or decision.kind is None or self.chance.random() < 0.3 or agent.read is None:
             return
         is_primary = decision.kind is StartKind.WRITABLE_PRIMARY
+        if is_primary and any(agent.terms.sets) and not self.leave.starts_against_terms:
+            return
         given = given_by_start(decision.kind)
         kept = msgspec.structs.replace(
             agent.promise, epoch=agent.read[0].epoch, given=given, terms=None, alone=is_primary

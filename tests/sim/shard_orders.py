@@ -36,8 +36,6 @@ def obey(world: World, pod: Pod, step: Order, order: pb.Order) -> None:
     agent.keep(accepted, pod.server, world.now)
     world.tell(f"order of term {order.term}, epoch {order.epoch}: {type(step).__name__} {pod.node} ({pod.uid})")
     if isinstance(step, Bind):
-        if not world.leave.binds_at_the_gate and (pod.server is None or pod.server.role is None):
-            raise NotObeyed(f"{pod.node} has no server that runs", promised=True)
         _bind(world, pod, step.terms)
     elif isinstance(step, Open):
         _open(world, pod, step)

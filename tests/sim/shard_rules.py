@@ -134,7 +134,8 @@ class Rules:
         """Whether a primary that was stopped on purpose leaves what must not be lost on its disk."""
         world, record = self._world, self._world.record
         # A replica that was cut off when the shard was suspended, and outlives that, is preferred to any disk.
-        cut = any(world.places[name].machine.is_cut for name in (place.name, *self.listed_runs))
+        others = [world.places[name].server for name in self.listed_runs if name != place.name]
+        cut = place.machine.is_cut or any(other is not None and other.source is not server for other in others)
         nobody_else = (world.replicas == 0 and not cut) or record is None or not record.promotable
         on_record = record is None or record.primary == place.name
         return server is not None and server.is_primary and on_record and nobody_else

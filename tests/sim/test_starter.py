@@ -19,6 +19,7 @@ from valkey_operator.agent.volume import VolumeTakenError
 from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import Start, StartKind
 from valkey_operator.valkey.states import ProcessState
+from valkey_operator.valkey.terms import Terms
 
 PRIMARY = ShardRecord(epoch=4, primary="cart-0")
 UNDECIDED = ShardRecord(epoch=4)
@@ -114,6 +115,18 @@ def test_the_epoch_is_promised_before_the_gate_opens_and_the_term_stays(seed: in
 
     start = Start(kind=StartKind.WRITABLE_PRIMARY)
     assert play(Records(PRIMARY), scenario, seed).opened == [(start, Promise(9, 4, Given.PRIMARY, alone=True))]
+
+
+@pytest.mark.parametrize(("epoch", "starts"), [(4, False), (3, True)])
+def test_a_primary_that_was_told_who_could_take_over_does_not_start_by_a_record_that_may_be_older(
+    epoch: int, starts: bool
+) -> None:
+    async def scenario(node: FakeNode) -> None:
+        await node.set(promise=Promise(term=9, epoch=epoch, terms=Terms(sets=(("cart-1",),))))
+        await node.come(1)
+        await asyncio.sleep(30)
+
+    assert bool(play(Records(PRIMARY), scenario, seed=1).opened) is starts
 
 
 @pytest.mark.parametrize("seed", range(5))
