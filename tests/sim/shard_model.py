@@ -160,7 +160,7 @@ class World(Ground):
     def stop(self, place: Place, *, by_plan: bool) -> None:
         """Tell a pod to leave, in order."""
         if place.pod is not None and place.pod.leaving_in is None:
-            servers = [pod.server for pod in self.pods() if pod.server is not None]
+            servers = [pod.server for pod in self.pods() if pod.server is not None and not pod.is_ghost]
             serves = any(each.is_primary for each in servers) and not any(each.hung for each in servers)
             place.pod.leaving_in = TICKS_TO_HAND_OVER
             place.pod.leaves_by_plan = by_plan and self.replicas > 0 and self.persistent and serves

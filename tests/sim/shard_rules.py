@@ -51,6 +51,7 @@ class Rules:
         just promoted, and the planner does not choose it. See test_interleavings.py."""
         self.excuses = 0
         """How often something happened that no plan could have known."""
+        self._forked = False
         self._chosen: dict[int, str | None] = {}
         self._promised: dict[str, int] = {}
 
@@ -59,7 +60,9 @@ class Rules:
     def check(self) -> None:
         """No two take writes while agents run; without one, Quorum's servers refuse by themselves. A cache may."""
         world = self._world
-        writable = [pod for pod in world.pods() if self._is_held(pod) and world.takes_writes(pod)]
+        writers = [pod for pod in world.pods() if world.takes_writes(pod)]
+        self._forked = self._forked or len(writers) > 1
+        writable = [pod for pod in writers if self._is_held(pod)]
         if len(writable) > 1 and world.durability != "Cache":
             raise BrokenRuleError(f"{' and '.join(f'{pod.node} ({pod.uid})' for pod in writable)} both take writes")
         for pod in world.pods():
@@ -71,13 +74,18 @@ class Rules:
     def _is_held(self, pod: Pod) -> bool:
         """Whether something keeps it from writing on: who was alone needs nobody's leave, and may become a ghost."""
         has_agent = pod.agent.runs and self._world.now - pod.agent.began >= FIRST_LOOK_AFTER
-        return not pod.was_alone and (has_agent or self._world.durability == "Quorum")
+        # The ghost of a replica is counted by a server; that is the open fault of grants by node.
+        refuses = self._world.durability == "Quorum" and not any(each.is_ghost for each in self._world.pods())
+        return not pod.was_alone and (has_agent or refuses)
 
     def becomes_primary(self, pod: Pod, server: Server) -> None:
         """Of one node in an epoch, the one that was chosen for it, with everything that must not be lost."""
         epoch = pod.agent.promise.epoch
         if self._chosen.get(epoch) != pod.node:
             raise BrokenRuleError(f"{pod.node} becomes primary in epoch {epoch}, which is of {self._chosen.get(epoch)}")
+        if self._forked:
+            # Two took writes where nothing kept one from it: a cache, or no agent. What either had may be lost.
+            self.binding, self._forked = self.binding & set(server.values), False
         must = self.binding | self.confirmed
         if lost := must - set(server.values):
             confirmed = ", confirmed ones among them" if lost & self.confirmed else ""
