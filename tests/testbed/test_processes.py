@@ -1,5 +1,6 @@
 """Real processes, found by their mark, without a testbed around them."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ PARENT = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'impor
 @pytest.fixture
 def layout(tmp_path: Path) -> Iterator[Layout]:
     """Of the layout, only the name and the place for logs matter here."""
-    made = cast("Layout", SimpleNamespace(name=f"test-{tmp_path.name}", logs=tmp_path))
+    made = cast("Layout", SimpleNamespace(name=f"test-{os.getpid()}-{tmp_path.name}", logs=tmp_path))
     yield made
     processes.end_all(made)
 
