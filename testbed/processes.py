@@ -21,6 +21,7 @@ from testbed.layout import Layout
 TESTBED_MARK = "VALKEY_TESTBED"
 ROLE_MARK = "VALKEY_TESTBED_ROLE"
 END_DEADLINE_S = 20
+LEADS_WITHIN_S = 5
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,16 @@ def start(
             cwd="/",
             env={**os.environ, **(env or {}), TESTBED_MARK: layout.name, ROLE_MARK: role},
         )
+    wait_until_it_leads(layout, role)
+
+
+def wait_until_it_leads(layout: Layout, role: str) -> None:
+    """A process that was forked off gets its session a moment later, and is not found by its role before that."""
+    deadline = time.monotonic() + LEADS_WITHIN_S
+    while find(layout, role) is None and any(process.role == role for process in processes_of(layout)):
+        if time.monotonic() > deadline:
+            raise TestbedError(f"the {role} got no session of its own within {LEADS_WITHIN_S} s: see its log")
+        time.sleep(0.002)
 
 
 def find(layout: Layout, role: str) -> int | None:
