@@ -132,6 +132,12 @@ async def goes_on(made: Pod) -> None:
         await asyncio.sleep(0.05)
 
 
+def play(version: str, folder: Path, run: Callable[[Pod], Coroutine[None, None, None]]) -> None:
+    """One story about the server of cart-0, from its gate on."""
+    with pod(version, folder / "cart-0") as made:
+        asyncio.run(run(made))
+
+
 @pytest.mark.every_version
 def test_a_primary_writes_while_its_replica_grants_it_and_again_when_that_is_back(version: str, tmp_path: Path) -> None:
     async def run(made: Pod) -> None:
@@ -146,8 +152,7 @@ def test_a_primary_writes_while_its_replica_grants_it_and_again_when_that_is_bac
             async with shard.replica("cart-1"):
                 await until("writes are accepted", lambda: accepts(made))
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_half_of_the_replicas_suffice_and_fewer_do_not(version: str, tmp_path: Path) -> None:
@@ -164,8 +169,7 @@ def test_half_of_the_replicas_suffice_and_fewer_do_not(version: str, tmp_path: P
             await agent.obey("Bind", pb.BindRequest(order=ORDER, terms=terms(sets[:2])))
             await until("writes are accepted", lambda: accepts(made))
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_a_primary_is_bound_by_more_replicas_only_once_half_of_them_grant_it(version: str, tmp_path: Path) -> None:
@@ -185,8 +189,7 @@ def test_a_primary_is_bound_by_more_replicas_only_once_half_of_them_grant_it(ver
                 await goes_on(made)
             await until("half of both is needed", lambda: not accepts(made))
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_a_replica_that_promised_a_newer_epoch_grants_no_more_and_misses_no_primary_before_that(
@@ -207,8 +210,7 @@ def test_a_replica_that_promised_a_newer_epoch_grants_no_more_and_misses_no_prim
             await until("the primary is missed", lambda: node.report.facts.misses_primary)
             watching.cancel()
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_a_server_that_does_not_confirm_its_fence_is_killed(version: str, tmp_path: Path) -> None:
@@ -224,8 +226,7 @@ def test_a_server_that_does_not_confirm_its_fence_is_killed(version: str, tmp_pa
                 assert server.poll() is None, "hung, but with leave to write"
             await until("it is killed", lambda: server.poll() is not None)
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_a_primary_that_was_told_to_park_in_a_newer_epoch_and_hangs_is_killed(version: str, tmp_path: Path) -> None:
@@ -241,8 +242,7 @@ def test_a_primary_that_was_told_to_park_in_a_newer_epoch_and_hangs_is_killed(ve
                 assert (await agent.service.obey("Park", pb.ParkRequest(order=order))).outcome == pb.OUTCOME_NO_ANSWER
                 await until("it is killed", lambda: server.poll() is not None)
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_expired_certificates_cost_no_leave(version: str, tmp_path: Path) -> None:
@@ -254,8 +254,7 @@ def test_expired_certificates_cost_no_leave(version: str, tmp_path: Path) -> Non
             assert (await agent.open_with(["cart-1"])).outcome == pb.OUTCOME_OBEYED
             await goes_on(made)
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_a_node_of_the_same_name_in_another_namespace_grants_nothing(version: str, tmp_path: Path) -> None:
@@ -266,8 +265,7 @@ def test_a_node_of_the_same_name_in_another_namespace_grants_nothing(version: st
             made.start_server()
             assert (await agent.open_with(["cart-1"])).outcome == pb.OUTCOME_NO_LICENCE
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_an_order_to_promote_is_no_licence(version: str, tmp_path: Path) -> None:
@@ -289,8 +287,7 @@ def test_an_order_to_promote_is_no_licence(version: str, tmp_path: Path) -> None
                 assert result.report.replication.role == pb.ROLE_PRIMARY
                 await until("writes are accepted", lambda: accepts(made))
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
 
 
 def test_with_quorum_the_server_itself_refuses_writes_that_half_of_the_replicas_do_not_get(
@@ -306,5 +303,4 @@ def test_with_quorum_the_server_itself_refuses_writes_that_half_of_the_replicas_
             with made.agent_client() as client:
                 assert client.config_get("min-replicas-to-write") == {"min-replicas-to-write": "1"}
 
-    with pod(version, tmp_path / "cart-0") as made:
-        asyncio.run(run(made))
+    play(version, tmp_path, run)
