@@ -139,7 +139,8 @@ class Agent:
         """What the record that was read says, while it is fresh."""
         if self.read is None or now - self.read[1] >= RECORD_IS_FRESH:
             return None
-        return start.decide_start(self.read[0], node=node, promised_epoch=self.promise.epoch)
+        # What its terms forbid is a rule of the model's own, to be switched off alone (shard_model.py).
+        return start.decide_start(self.read[0], node=node, promise=Promise(epoch=self.promise.epoch))
 
 
 def as_read(record: ValkeyShardSpec) -> ShardRecord:

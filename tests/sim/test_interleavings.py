@@ -130,9 +130,8 @@ def a_primary_restarts_before_the_operator_acts() -> None:
 
 
 def who_is_named_starts(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        start, "_decide_as_primary", lambda _record, _node: Decision(StartKind.WRITABLE_PRIMARY, "the record names it")
-    )
+    named = Decision(StartKind.WRITABLE_PRIMARY, "the record names it")
+    patch.setattr(start, "_decide_as_primary", lambda _record, _node, _promise: named)
 
 
 def a_server_hangs_up_on_its_agent() -> None:

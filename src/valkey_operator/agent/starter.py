@@ -140,12 +140,7 @@ class Starter:
             await asyncio.sleep(OPEN_PAUSE_S)
 
     def _decide(self, known: Known) -> Decision:
-        promise = self._node.report.facts.promise
-        decision = decide_start(known.record, node=self._rules.node, promised_epoch=promise.epoch)
-        told = promise.terms is not None and any(promise.terms.sets) and promise.epoch == known.record.epoch
-        if told and decision.kind is StartKind.WRITABLE_PRIMARY:
-            return Decision(None, "this node was told who could take over, which may be newer than the record")
-        return decision
+        return decide_start(known.record, node=self._rules.node, promise=self._node.report.facts.promise)
 
     def _host(self, primary: str) -> str:
         return f"{primary}.{self._rules.primary_domain}"

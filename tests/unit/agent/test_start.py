@@ -1,5 +1,6 @@
 import pytest
 
+from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.record import PendingChange, RecordedOperation, ShardRecord
 from valkey_operator.agent.start import decide_start
 from valkey_operator.valkey.boot import StartKind
@@ -27,7 +28,7 @@ def record(epoch: int = 7, primary: str | None = ME, **changes: object) -> Shard
 def test_the_record_alone_decides_where_nobody_could_have_a_newer_copy(
     given: ShardRecord, kind: StartKind, primary: str | None
 ) -> None:
-    decision = decide_start(given, node=ME, promised_epoch=7)
+    decision = decide_start(given, node=ME, promise=Promise(epoch=7))
     assert (decision.kind, decision.primary) == (kind, primary)
 
 
@@ -45,6 +46,6 @@ def test_the_record_alone_decides_where_nobody_could_have_a_newer_copy(
     ],
 )
 def test_a_server_waits_for_the_operator_where_the_record_leaves_a_choice(given: ShardRecord, reason: str) -> None:
-    decision = decide_start(given, node=ME, promised_epoch=7)
+    decision = decide_start(given, node=ME, promise=Promise(epoch=7))
     assert decision.kind is None
     assert reason in decision.reason
