@@ -57,6 +57,10 @@ class Slots(msgspec.Struct, frozen=True):
         """As CLUSTER NODES writes it."""
         return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in self.ranges())
 
+    def __repr__(self) -> str:
+        """Short: as a number it would be longer than Python is willing to write."""
+        return f"Slots({str(self)!r})"
+
     def ranges(self) -> Iterator[tuple[int, int]]:
         """The runs of neighbours, each by its first and last one."""
         rest, start = self.mask, 0
