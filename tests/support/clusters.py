@@ -137,6 +137,7 @@ def _member(world: World, name: str, asked: ClusterFacts) -> Member:
         view=_report(told),
         seen=view if told.process is ProcessState.RUNNING else None,
         kept=view if told.process is ProcessState.WAITING else None,
+        serves=told.process is ProcessState.RUNNING,
         keys=0,
     )
     return msgspec.structs.replace(known, **told.member)

@@ -102,12 +102,15 @@ class MigrationState(enum.StrEnum):
 
 
 class SlotMigration(msgspec.Struct, frozen=True, kw_only=True):
-    """An atomic migration as its source or target remembers it, until that server ends."""
+    """An atomic migration as its source or target remembers it, until that server ends.
+
+    A replica of either tells only that there is one: `source` and `target` are None there.
+    """
 
     name: str
     importing: bool
-    source: str
-    target: str
+    source: str | None
+    target: str | None
     slots: Slots
     state: MigrationState
     message: str
@@ -201,8 +204,8 @@ def _parse_migration(entry: Sequence[str | int]) -> SlotMigration:
     return SlotMigration(
         name=_field(fields, "name"),
         importing=_field(fields, "operation") == "IMPORT",
-        source=_field(fields, "source_node"),
-        target=_field(fields, "target_node"),
+        source=fields.get("source_node"),
+        target=fields.get("target_node"),
         slots=union(_slots(part) for part in _field(fields, "slot_ranges").split()),
         state=_migration_state(_field(fields, "state")),
         message=_field(fields, "message"),

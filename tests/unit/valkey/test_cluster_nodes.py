@@ -91,6 +91,14 @@ def test_a_migration_is_under_way_until_its_state_is_final(word: str) -> None:
     assert (found.state, found.importing) == (MigrationState.UNDER_WAY, True)
 
 
+def test_a_replica_tells_of_a_migration_of_its_primary_without_saying_between_whom() -> None:
+    """As 9.1.2 does."""
+    entry = migration(state="occurring-on-primary", message="")
+    first = entry.index("target_node")
+    (found,) = parse_slot_migrations([entry[:first] + entry[first + 4 :]])
+    assert (found.state, found.source, found.target) == (MigrationState.UNDER_WAY, None, None)
+
+
 def test_a_migration_without_a_field_is_refused() -> None:
     with pytest.raises(ClusterError, match="no field 'name'"):
         parse_slot_migrations([["operation", "EXPORT"]])

@@ -45,6 +45,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """CLUSTER NODES of its server, which runs and answers."""
     kept: NodesView | None = None
     """The nodes.conf with which a server at the gate would start; None: it would be a new node."""
+    serves: bool = False
+    """Whether its server answers clients: the state of the cluster is ok for it. A new node needs two seconds."""
     migrations: tuple[SlotMigration, ...] = ()
     keys: int | None = None
     keys_in_slots: Mapping[int, int] = {}
@@ -81,14 +83,25 @@ class MoveFailure(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to outlive a look and a leader. `formed`: all slots had an owner once, so none is ever simply given out.
+class Sleep(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster that was suspended: how many shards it had, and nodes in each; and how many shards were asked for.
 
-    `suspended`: with how many shards the cluster was put to sleep.
+    All of them are needed to wake up: the owner of a shard's slots may be any.
+    """
+
+    shards: int
+    replicas: int
+    asked: int
+
+
+class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to outlive a look and a leader.
+
+    `formed`: all slots had an owner once, so none is ever simply given out.
     """
 
     formed: bool = False
-    suspended: int | None = None
+    asleep: Sleep | None = None
     attempts: tuple[Attempt, ...] = ()
     failures: tuple[MoveFailure, ...] = ()
 

@@ -1,0 +1,165 @@
+"""An owner of slots that is lost: Valkey's own election is the authority, and is made quick where death is proven.
+
+Owns: to whom one CLUSTER FAILOVER FORCE goes, and, where most owners are lost, one TAKEOVER at a time. Never while the
+owner may live, never to two replicas of one. Who is only silent is left to the servers and their timeout; they need a
+majority, so without one the loss of leave to write counts as proof too.
+Refuses to know: what is planned (handover.py).
+"""
+
+from datetime import timedelta
+
+import msgspec
+
+from valkey_operator.core.cluster.facts import (
+    Attempt,
+    FailoverKind,
+    Member,
+    has_said_what_it_has,
+    is_dead,
+    is_whole_replica,
+    runs,
+    takes_no_writes,
+)
+from valkey_operator.core.cluster.gate import copy_rank
+from valkey_operator.core.cluster.roles import Cluster, best_of, is_reborn
+from valkey_operator.core.cluster.steps import (
+    NOTHING,
+    BumpEpoch,
+    ClusterPlan,
+    Failover,
+    Reason,
+    Remember,
+    steps_only,
+    wait_for,
+)
+from valkey_operator.core.cluster.view import NodeTruth
+from valkey_operator.valkey.info import Role
+
+WATCH_S = 2.0
+_ONE_LOOK_S = 0.05
+_REASONS = {FailoverKind.FORCE: Reason.FAILOVER, FailoverKind.TAKEOVER: Reason.TAKEOVER}
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """An owner that is lost, and who shall take its slots."""
+
+    owner: NodeTruth
+    heir: Member
+
+
+def fail_over(cluster: Cluster) -> ClusterPlan:
+    """Replace owners that are lost."""
+    owning = [node for node in cluster.view.nodes.values() if node.slots]
+    alive = [node for node in owning if _lives(cluster, node)]
+    if len(alive) == len(owning):
+        return NOTHING
+    if 2 * len(alive) > len(owning):
+        losses = _losses(cluster, [node for node in owning if _is_dead(cluster, node)])
+        return _order(cluster, losses, FailoverKind.FORCE)
+    doubtful = [node for node in owning if node not in alive and not _takes_no_writes(cluster, node)]
+    if doubtful:
+        names = ", ".join(_name(node) for node in doubtful)
+        return wait_for(f"proof that {names} takes no more writes; most primaries are lost", look_after_s=WATCH_S)
+    losses = _losses(cluster, [node for node in owning if node not in alive])
+    return _order(cluster, losses[:1], FailoverKind.TAKEOVER)
+
+
+def mend_takeover(cluster: Cluster) -> ClusterPlan:
+    """Whoever took slots by its own word must have a higher epoch than the one it took them from."""
+    for attempt in cluster.facts.record.attempts:
+        target = cluster.facts.member(attempt.target)
+        if (
+            attempt.kind is FailoverKind.TAKEOVER
+            and target
+            and runs(target)
+            and _is_outranked(cluster, attempt, target)
+        ):
+            return steps_only(BumpEpoch(node=target.name))
+    return NOTHING
+
+
+def recent_attempt(cluster: Cluster, shard: int) -> Attempt | None:
+    """A failover of that shard which was ordered a moment ago, and may still take effect."""
+    horizon = cluster.facts.now - timedelta(seconds=WATCH_S)
+    return next((each for each in cluster.facts.record.attempts if each.shard == shard and each.at > horizon), None)
+
+
+def with_attempts(cluster: Cluster, *new: Attempt) -> tuple[Attempt, ...]:
+    """The attempts to remember: these, and those of others that nothing has come of yet."""
+    changed = {each.shard for each in new}
+    horizon = cluster.facts.now - timedelta(seconds=2 * cluster.facts.node_timeout_s + WATCH_S)
+    kept = (each for each in cluster.facts.record.attempts if each.shard not in changed and each.at > horizon)
+    return (*kept, *new)
+
+
+def _is_outranked(cluster: Cluster, attempt: Attempt, target: Member) -> bool:
+    source, taker = cluster.view.nodes.get(attempt.source), cluster.view.truth_of(target)
+    if source is None or source.role is not Role.PRIMARY or taker is None:
+        return False
+    return bool(taker.slots) and source.epoch >= taker.epoch
+
+
+def _order(cluster: Cluster, losses: list[Loss], kind: FailoverKind) -> ClusterPlan:
+    due = [loss for loss in losses if _is_due(cluster, loss)]
+    if not due:
+        return wait_for(look_after_s=_ONE_LOOK_S) if losses else NOTHING
+    now = cluster.facts.now
+    attempts = [
+        Attempt(shard=loss.heir.shard, kind=kind, source=loss.owner.id, target=loss.heir.name, at=now) for loss in due
+    ]
+    record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, *attempts))
+    message = "; ".join(f"{loss.heir.name} takes over from {_name(loss.owner)}" for loss in due)
+    remember = Remember(record=record, reason=_REASONS[kind], message=message)
+    return ClusterPlan(
+        steps=(remember, *(Failover(node=loss.heir.name, kind=kind) for loss in due)), look_after_s=_ONE_LOOK_S
+    )
+
+
+def _losses(cluster: Cluster, lost: list[NodeTruth]) -> list[Loss]:
+    found = [(node, _heir(cluster, node)) for node in lost]
+    return [Loss(owner=node, heir=heir) for node, heir in found if heir is not None]
+
+
+def _heir(cluster: Cluster, owner: NodeTruth) -> Member | None:
+    """The replica with the most in memory; else the one that was let in because its copy on disk is the newest."""
+    followers = cluster.followers.get(owner.id, ())
+    if whole := [each for each in followers if is_whole_replica(each)]:
+        return best_of(whole)
+    member = cluster.facts.member(owner.member)
+    group = [*followers, *([member] if member else [])]
+    if not all(has_said_what_it_has(each) for each in group):
+        return None
+    newest = max((copy_rank(each) for each in group), default=None)
+    return best_of(each for each in followers if runs(each) and copy_rank(each) == newest)
+
+
+def _is_due(cluster: Cluster, loss: Loss) -> bool:
+    """Not while an order may still take effect; a second replica only once the first one cannot win any more."""
+    last = next((each for each in cluster.facts.record.attempts if each.source == loss.owner.id), None)
+    if last is None:
+        return True
+    if last.kind is FailoverKind.PLANNED and last.target == loss.heir.name:
+        return True
+    age_s = (cluster.facts.now - last.at).total_seconds()
+    former = cluster.facts.member(last.target)
+    can_win = last.target != loss.heir.name and former is not None and not is_dead(former)
+    return age_s > (2 * cluster.facts.node_timeout_s if can_win else WATCH_S)
+
+
+def _lives(cluster: Cluster, node: NodeTruth) -> bool:
+    member = cluster.facts.member(node.member)
+    return member is not None and runs(member)
+
+
+def _is_dead(cluster: Cluster, node: NodeTruth) -> bool:
+    member = cluster.facts.member(node.member)
+    return is_dead(member) if member else is_reborn(cluster, node)
+
+
+def _takes_no_writes(cluster: Cluster, node: NodeTruth) -> bool:
+    member = cluster.facts.member(node.member)
+    return takes_no_writes(member) if member else is_reborn(cluster, node)
+
+
+def _name(node: NodeTruth) -> str:
+    return node.member or node.hostname or node.id

@@ -1,0 +1,124 @@
+"""A primary that hands over while it lives: to be scaled in, replaced, stopped, or to be somewhere better.
+
+Owns: when a primary shall be another one, to whom, and how many shards hand over at the same time. The servers do it
+(CLUSTER FAILOVER at the replica: the primary pauses its clients, the replica catches up, the others vote). Never while
+slots move in that shard. Refuses to know: primaries that are lost (failover.py).
+"""
+
+import msgspec
+
+from valkey_operator.core.cluster.facts import Attempt, FailoverKind, Member, runs, stays
+from valkey_operator.core.cluster.failover import WATCH_S, recent_attempt, with_attempts
+from valkey_operator.core.cluster.moving import moving_shards
+from valkey_operator.core.cluster.roles import Cluster, best_of
+from valkey_operator.core.cluster.spread import better_place
+from valkey_operator.core.cluster.steps import NOTHING, ClusterPlan, Failover, Reason, Remember, wait_for
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Who shall hand over to whom. Without a target it waits."""
+
+    primary: Member
+    target: Member | None
+    why: str
+    urgent: bool = False
+    """It will be gone in a moment, handed over or not."""
+
+
+def hand_over(cluster: Cluster) -> ClusterPlan:
+    """Begin as many as are wished for and may go at the same time."""
+    wishes = _wishes(cluster)
+    if not wishes:
+        return NOTHING
+    silent = [each.name for each in cluster.owners() if not runs(each)]
+    able = [each for each in wishes if _is_able(cluster, each) and (each.urgent or not silent)]
+    begun = sum(recent_attempt(cluster, shard) is not None for shard in cluster.primaries)
+    chosen = able[: max(0, most_at_once(cluster) - begun)]
+    if not chosen:
+        before = f"{', '.join(silent)} to run, before " if silent else ""
+        return wait_for(f"{before}{wishes[0].primary.name} hands over: {wishes[0].why}", look_after_s=WATCH_S)
+    return _order(cluster, chosen)
+
+
+def _is_able(cluster: Cluster, wish: Wish) -> bool:
+    shard = wish.primary.shard
+    return wish.target is not None and shard not in moving_shards(cluster) and recent_attempt(cluster, shard) is None
+
+
+def wishing_shards(cluster: Cluster) -> set[int]:
+    """Shards whose primary has to hand over before slots move there again."""
+    return {each.primary.shard for each in _needs(cluster) if each.target is not None}
+
+
+def most_at_once(cluster: Cluster) -> int:
+    """In how many shards something may be taken apart at the same time: fewer than half, or one."""
+    return max(1, (len(cluster.owners()) - 1) // 2)
+
+
+def _order(cluster: Cluster, wishes: list[Wish]) -> ClusterPlan:
+    attempts, steps = [], []
+    for wish in wishes:
+        target = wish.target
+        if target is not None:
+            source = cluster.view.ids[wish.primary.name]
+            kind = FailoverKind.PLANNED
+            shard = wish.primary.shard
+            attempts.append(Attempt(shard=shard, kind=kind, source=source, target=target.name, at=cluster.facts.now))
+            steps.append(Failover(node=target.name, kind=kind))
+    record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, *attempts))
+    message = "; ".join(f"{each.primary.name} hands over: {each.why}" for each in wishes)
+    remember = Remember(record=record, reason=Reason.HANDOVER, message=message)
+    return ClusterPlan(steps=(remember, *steps), look_after_s=WATCH_S)
+
+
+def _wishes(cluster: Cluster) -> list[Wish]:
+    """The needs first; a better place only where there are none."""
+    if needs := _needs(cluster):
+        return needs
+    better = better_place(cluster)
+    return [Wish(primary=better[0], target=better[1], why="primaries shall be spread")] if better else []
+
+
+def _needs(cluster: Cluster) -> list[Wish]:
+    found = [_need(cluster, each) for each in cluster.primaries.values()]
+    found += [_lent(cluster, each) for each in cluster.owners()]
+    return [each for each in found if each is not None]
+
+
+def _need(cluster: Cluster, primary: Member) -> Wish | None:
+    if not runs(primary) or primary.shard >= cluster.facts.shards:
+        return None
+    why = _why(cluster, primary)
+    if why is None:
+        return None
+    return Wish(primary=primary, target=best_of(fit_heirs(cluster, primary)), why=why, urgent=not _rests(primary))
+
+
+def _why(cluster: Cluster, primary: Member) -> str | None:
+    if not primary.wanted:
+        return "it is scaled in"
+    if not _rests(primary):
+        return "its pod is being stopped"
+    others = [each for each in cluster.facts.of_shard(primary.shard) if each.wanted and each is not primary]
+    if primary.stale and others and not any(each.stale for each in others):
+        return "its pod is to be replaced"
+    if primary.cordoned and any(not each.cordoned for each in fit_heirs(cluster, primary)):
+        return "its machine is cordoned"
+    return None
+
+
+def _rests(primary: Member) -> bool:
+    return not primary.pod_leaving and not (primary.view is not None and primary.view.leaving)
+
+
+def _lent(cluster: Cluster, owner: Member) -> Wish | None:
+    """An owner whose slots belong to a shard without a primary, whose nodes follow it: the shard takes them back."""
+    takers = [each for each in cluster.linked_replicas(owner) if each.shard not in cluster.primaries]
+    if owner not in cluster.strays() or not takers or not runs(owner):
+        return None
+    return Wish(primary=owner, target=best_of(takers), why="its slots belong to another shard")
+
+
+def fit_heirs(cluster: Cluster, primary: Member) -> list[Member]:
+    """The replicas of its own shard that are in sync and stay."""
+    return [each for each in cluster.linked_replicas(primary) if each.shard == primary.shard and stays(each)]

@@ -1,0 +1,30 @@
+"""Which shards give or take slots at this moment.
+
+Owns: that question, for those who must keep away meanwhile: nobody hands over there, and no pod is replaced. Refuses to
+know: what moves next (migrate.py).
+"""
+
+from valkey_operator.core.cluster.facts import Member, runs
+from valkey_operator.core.cluster.roles import Cluster
+from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
+
+
+def moving_shards(cluster: Cluster) -> set[int]:
+    """Those of nodes that hold a slot open or migrate atomically, and of those with whom they do."""
+    view = cluster.view
+    members = [cluster.facts.member(name) for name, _ in (*view.giving, *view.taking)]
+    peers = {peer for _, peer in (*view.giving, *view.taking)}
+    for _, migration in under_way(cluster):
+        peers |= {node for node in (migration.source, migration.target) if node is not None}
+    shards = {cluster.shard_of(peer) for peer in peers}
+    return {each.shard for each in members if each} | {shard for shard in shards if shard is not None}
+
+
+def under_way(cluster: Cluster) -> list[tuple[Member, SlotMigration]]:
+    """Atomic migrations that have not ended, with the node that tells of them."""
+    return [
+        (member, migration)
+        for member in cluster.facts.members
+        for migration in member.migrations
+        if runs(member) and migration.state is MigrationState.UNDER_WAY
+    ]

@@ -1,0 +1,101 @@
+"""Slots that an interrupted move has left open: finished where both ends live, closed where one is gone.
+
+Owns: what becomes of each slot that a primary gives or takes key by key. The target is settled before the source, and
+only once the source has no key left: whoever hears of a new owner deletes what it has of the slot. Refuses to know: why
+slots move (migrate.py).
+"""
+
+from collections.abc import Iterator
+
+from valkey_operator.core.cluster.facts import Member, runs
+from valkey_operator.core.cluster.roles import Cluster, is_primary
+from valkey_operator.core.cluster.steps import ClusterPlan, Migrate, MigrationKind, SettleSlots
+from valkey_operator.valkey.slots import Slots, slot_range, union
+
+Closing = SettleSlots | Migrate
+
+
+def close_slots(cluster: Cluster) -> ClusterPlan:
+    """The next step for each open slot, those of one sort together."""
+    steps = (*_given(cluster), *_taken(cluster))
+    return ClusterPlan(steps=tuple(step for step in steps if step.slots))
+
+
+def _given(cluster: Cluster) -> Iterator[Closing]:
+    """Slots that a node gives away: as far as they are still its own, they go on, or stay where the taker is gone."""
+    for (name, peer), slots in cluster.view.giving.items():
+        source = cluster.facts.member(name)
+        if source is None:
+            continue
+        own = slots & cluster.view.slots_of(source)
+        yield _close(source, (slots - own) & cluster.view.assigned)
+        target = _living_primary(cluster, peer)
+        if target is not None:
+            ready = own & _taken_by(cluster, target) & _without_keys(source)
+            yield SettleSlots(node=target.name, slots=ready, owner=peer)
+            yield _go_on(cluster, source, target, own - ready)
+        elif not cluster.view.is_partial and not _may_return(cluster, peer):
+            yield _close(source, own)
+
+
+def _taken(cluster: Cluster) -> Iterator[Closing]:
+    """Slots that a node takes and nobody gives it: those with keys go on, those without are closed."""
+    for (name, _), slots in cluster.view.taking.items():
+        target = cluster.facts.member(name)
+        if target is None:
+            continue
+        own = slots & cluster.view.slots_of(target)
+        yield _close(target, own)
+        if not cluster.view.is_partial:
+            ownerless = slots & cluster.view.unassigned
+            yield SettleSlots(node=name, slots=ownerless, owner=cluster.view.ids[name])
+        for source in cluster.owners():
+            ungiven = (slots & cluster.view.slots_of(source)) - _given_by(cluster, source) - own
+            if runs(source):
+                yield _close(target, ungiven & _without_keys(target))
+                yield _go_on(cluster, source, target, ungiven & _with_keys(target))
+
+
+def _close(member: Member, slots: Slots) -> Closing:
+    return SettleSlots(node=member.name, slots=slots, owner=None)
+
+
+def _go_on(cluster: Cluster, source: Member, target: Member, slots: Slots) -> Closing:
+    return Migrate(
+        source=source.name,
+        target=target.name,
+        source_id=cluster.view.ids[source.name],
+        target_id=cluster.view.ids[target.name],
+        target_address=target.address,
+        slots=slots,
+        kind=MigrationKind.KEY_BY_KEY,
+    )
+
+
+def _without_keys(member: Member) -> Slots:
+    """Open slots of which it said that no key is there."""
+    return union(slot_range(slot, slot) for slot, count in member.keys_in_slots.items() if count == 0)
+
+
+def _with_keys(member: Member) -> Slots:
+    return union(slot_range(slot, slot) for slot, count in member.keys_in_slots.items() if count > 0)
+
+
+def _taken_by(cluster: Cluster, target: Member) -> Slots:
+    return union(slots for (name, _), slots in cluster.view.taking.items() if name == target.name)
+
+
+def _given_by(cluster: Cluster, source: Member) -> Slots:
+    return union(slots for (name, _), slots in cluster.view.giving.items() if name == source.name)
+
+
+def _living_primary(cluster: Cluster, node_id: str) -> Member | None:
+    node = cluster.view.nodes.get(node_id)
+    member = cluster.facts.member(node.member) if node else None
+    return member if member is not None and runs(member) and is_primary(cluster.view, member) else None
+
+
+def _may_return(cluster: Cluster, node_id: str) -> bool:
+    """Whether a node that does not run as primary may still be one again, or be replaced by its replica."""
+    node = cluster.view.nodes.get(node_id)
+    return node is not None and bool(node.slots or cluster.followers.get(node_id))

@@ -1,0 +1,52 @@
+"""Whose pods are replaced next for a changed spec: several shards at once, one pod of each.
+
+Owns: the order. Broken ones first, then replicas from the last; a primary only after it handed over, or, where it has
+no replica, alone. Never so many shards that a majority of the primaries is at risk; never a shard whose slots move.
+Refuses to know: how a pod is replaced, and handing over (handover.py).
+"""
+
+from valkey_operator.core.cluster.facts import Member, is_at_gate, is_linked, runs
+from valkey_operator.core.cluster.failover import recent_attempt
+from valkey_operator.core.cluster.handover import most_at_once
+from valkey_operator.core.cluster.moving import moving_shards
+from valkey_operator.core.cluster.roles import Cluster
+
+
+def next_turns(cluster: Cluster) -> list[str]:
+    """The nodes whose pods may be replaced now."""
+    if not cluster.facts.record.formed:
+        return []
+    moving = moving_shards(cluster)
+    open_shards = [shard for shard in range(cluster.facts.shards) if shard not in moving]
+    broken = [each.name for shard in open_shards if (each := _broken(cluster, shard))]
+    at_work = {each.shard for each in cluster.facts.members if each.pod_leaving or not runs(each)}
+    free = max(0, most_at_once(cluster) - len(at_work))
+    calm = [shard for shard in open_shards if shard not in at_work and recent_attempt(cluster, shard) is None]
+    sound = [each.name for shard in calm if (each := _next_of(cluster, shard))]
+    return broken + sound[:free]
+
+
+def _broken(cluster: Cluster, shard: int) -> Member | None:
+    """One whose server never came up: nothing goes with its pod."""
+    stale = [each for each in cluster.facts.of_shard(shard) if each.stale and each.wanted]
+    return next((each for each in reversed(stale) if _has_nothing_to_lose(each)), None)
+
+
+def _has_nothing_to_lose(member: Member) -> bool:
+    return not (member.pod_ready or member.pod_leaving or runs(member)) and (member.view is None or is_at_gate(member))
+
+
+def _next_of(cluster: Cluster, shard: int) -> Member | None:
+    primary = cluster.primaries.get(shard)
+    mates = [each for each in cluster.facts.of_shard(shard) if each.wanted]
+    if primary is None or not all(is_linked(each) for each in mates if each is not primary):
+        return None
+    stale = [each for each in mates if each.stale]
+    replicas = [each for each in stale if each is not primary]
+    if replicas:
+        return replicas[-1]
+    return primary if stale and len(mates) == 1 and _others_run(cluster, primary) else None
+
+
+def _others_run(cluster: Cluster, primary: Member) -> bool:
+    return all(runs(each) for each in cluster.owners() if each is not primary)

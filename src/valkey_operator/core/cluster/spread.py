@@ -1,0 +1,54 @@
+"""Primaries drift together with every failover: too many on one machine, and its loss takes the majority along.
+
+Owns: which primary would be better elsewhere. Only a handover that makes it strictly more even is worth one, so that it
+ends; a zone that the spec gives to a shard comes first. Refuses to know: when there is time for it (handover.py).
+"""
+
+from collections import Counter
+from datetime import timedelta
+
+from valkey_operator.core.cluster.facts import Member, is_linked, runs, stays
+from valkey_operator.core.cluster.roles import Cluster
+
+_REST = timedelta(seconds=10)
+"""After any change of a primary, before one is moved only to be better placed."""
+_WORTH_IT = 2
+"""A machine must have so many more primaries than the other."""
+
+
+def better_place(cluster: Cluster) -> tuple[Member, Member] | None:
+    """A primary and its replica that should change places; None: all is well, or not the time for it."""
+    if not _is_calm(cluster):
+        return None
+    on_machine = Counter(each.machine for each in cluster.primaries.values())
+    for shard, primary in sorted(cluster.primaries.items()):
+        for replica in cluster.linked_replicas(primary):
+            is_fit = stays(replica) and not replica.cordoned and replica.shard == shard
+            if is_fit and _is_better(cluster, primary, replica, on_machine):
+                return primary, replica
+    return None
+
+
+def _is_better(cluster: Cluster, primary: Member, replica: Member, on_machine: Counter[str | None]) -> bool:
+    home = _home_zone(cluster, primary.shard)
+    if home is not None and (primary.zone == home) != (replica.zone == home):
+        return replica.zone == home
+    if primary.machine is None or replica.machine is None:
+        return False
+    return on_machine[primary.machine] - on_machine[replica.machine] >= _WORTH_IT
+
+
+def _home_zone(cluster: Cluster, shard: int) -> str | None:
+    zones = cluster.facts.zones
+    return zones[shard % len(zones)] if zones else None
+
+
+def _is_calm(cluster: Cluster) -> bool:
+    """Nobody is missing, astray, out of sync, or about to be replaced; all is where it shall be."""
+    members = cluster.facts.members
+    calm_since = max((each.at for each in cluster.facts.record.attempts), default=None)
+    rested = calm_since is None or cluster.facts.now - calm_since > _REST
+    settled = cluster.view.is_agreed and not cluster.view.open_slots and rested
+    sizes = {shard for shard in cluster.primaries if shard < cluster.facts.shards}
+    in_sync = all(runs(each) and (is_linked(each) or cluster.primaries.get(each.shard) is each) for each in members)
+    return settled and in_sync and len(sizes) == cluster.facts.shards and not any(each.stale for each in members)

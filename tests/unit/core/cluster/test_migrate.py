@@ -1,0 +1,150 @@
+"""Slots that move: which, how, between whom, and what happens when it fails."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from tests.support.clusters import NOW, Told, World, facts, formed, id_of, slots, with_node
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, MoveFailure
+from valkey_operator.core.cluster.migrate import slots_to_move
+from valkey_operator.core.cluster.plan import plan_cluster
+from valkey_operator.core.cluster.retries import with_failure, without_failure
+from valkey_operator.core.cluster.roles import look_at
+from valkey_operator.core.cluster.steps import CancelMigrations, ClusterPlan, Failover, Migrate, MigrationKind
+from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
+
+GROWING = {**formed(), "c-3-0": Told(name="c-3-0", epoch=9), "c-3-1": Told(name="c-3-1", primary="c-3-0")}
+
+
+def grown(world: World = GROWING, **changes: Any) -> ClusterFacts:
+    return facts(world, **{"shards": 4, **changes})
+
+
+def moves(found: ClusterPlan) -> list[Migrate]:
+    return [step for step in found.steps if isinstance(step, Migrate)]
+
+
+def logged(state: MigrationState, seconds_ago: int = 1, **changes: Any) -> SlotMigration:
+    entry = SlotMigration(
+        name="m",
+        importing=False,
+        source=id_of("c-0-0"),
+        target=id_of("c-3-0"),
+        slots=slots("0-9"),
+        state=state,
+        message="out of memory" if state is MigrationState.FAILED else "",
+        updated_s=int(NOW.timestamp()) - seconds_ago,
+    )
+    return msgspec.structs.replace(entry, **changes)
+
+
+def with_log(*entries: SlotMigration) -> World:
+    return with_node(GROWING, "c-0-0", member={"migrations": entries})
+
+
+def test_a_new_shard_gets_its_share_from_one_shard_at_a_time() -> None:
+    (step,) = moves(plan_cluster(grown()))
+    assert (step.source, step.target, step.kind) == ("c-0-0", "c-3-0", MigrationKind.ATOMIC)
+    assert step.slots == slots("4096-5461")
+
+
+def test_pairs_that_share_nothing_move_at_the_same_time() -> None:
+    world = {**GROWING, "c-4-0": Told(name="c-4-0", epoch=10), "c-4-1": Told(name="c-4-1", primary="c-4-0")}
+    pairs = [(step.source, step.target) for step in moves(plan_cluster(facts(world, shards=5)))]
+    assert len(pairs) == 2
+    assert len({name for pair in pairs for name in pair}) == 4
+
+
+def test_servers_before_nine_move_few_slots_key_by_key() -> None:
+    (step,) = moves(plan_cluster(grown(with_node(GROWING, "c-3-0", version="8.1.1"))))
+    assert (step.kind, len(step.slots)) == (MigrationKind.KEY_BY_KEY, 64)
+
+
+def test_a_shard_that_shall_go_gives_all_its_slots() -> None:
+    world = with_node(GROWING, "c-3-0", slots=slots("0-99"))
+    world = with_node(world, "c-0-0", slots=slots("100-5461"))
+    (step,) = moves(plan_cluster(facts(world, shards=3)))
+    assert (step.source, step.target) == ("c-3-0", "c-0-0")
+    assert slots_to_move(look_at(facts(world, shards=3))) == 100
+
+
+def test_nothing_moves_to_a_shard_whose_replica_is_not_in_sync() -> None:
+    found = plan_cluster(grown(with_node(GROWING, "c-3-1", linked=False)))
+    assert moves(found) == []
+    assert "c-3-1 to be in sync with c-3-0" in found.waits_for
+
+
+def test_nothing_moves_to_a_node_that_does_not_serve_clients_yet() -> None:
+    found = plan_cluster(grown(with_node(GROWING, "c-3-0", member={"serves": False})))
+    assert moves(found) == []
+    assert "c-3-0 to serve clients" in found.waits_for
+
+
+def test_nothing_moves_while_an_owner_is_silent() -> None:
+    assert moves(plan_cluster(grown(with_node(GROWING, "c-2-0", process=None)))) == []
+
+
+def test_nothing_moves_into_shards_without_room_for_it() -> None:
+    world = with_node(GROWING, "c-3-0", slots=slots("0-99"), member={"used_bytes": 500, "limit_bytes": 1000})
+    world = with_node(world, "c-0-0", slots=slots("100-5461"))
+    for name in ("c-0-0", "c-1-0", "c-2-0"):
+        world = with_node(world, name, member={"used_bytes": 800, "limit_bytes": 1000})
+    found = plan_cluster(facts(world, shards=3))
+    assert moves(found) == []
+    assert any(what.startswith("room for 500 bytes of shard 3") for what in found.waits_for)
+
+
+def test_while_slots_move_nothing_else_begins_in_their_shards() -> None:
+    assert moves(plan_cluster(grown(with_log(logged(MigrationState.UNDER_WAY))))) == []
+
+
+def test_a_move_to_a_shard_that_shall_go_again_is_called_off() -> None:
+    found = plan_cluster(facts(with_log(logged(MigrationState.UNDER_WAY)), shards=3))
+    assert found.steps == (CancelMigrations(node="c-0-0"),)
+
+
+def test_a_primary_that_has_to_hand_over_does_so_between_two_moves() -> None:
+    leaving = with_node(GROWING, "c-0-0", member={"cordoned": True})
+    found = plan_cluster(grown(leaving))
+    assert [step.node for step in found.steps if isinstance(step, Failover)] == ["c-0-1"]
+    assert "c-0-0" not in {step.source for step in moves(found)}
+
+
+class TestAMoveThatFailed:
+    def test_is_tried_again_after_a_pause_with_fewer_slots(self) -> None:
+        (step,) = moves(plan_cluster(grown(with_log(logged(MigrationState.FAILED)))))
+        assert step.slots == slots("4096-5461")
+        twice = with_log(*[logged(MigrationState.FAILED, 5)] * 3)
+        (step,) = moves(plan_cluster(grown(twice)))
+        assert len(step.slots) == 512
+
+    def test_is_not_tried_again_at_once_and_the_error_is_told(self) -> None:
+        found = plan_cluster(grown(with_log(*[logged(MigrationState.FAILED, 3)] * 5)))
+        assert "c-0-0" not in {step.source for step in moves(found)}
+        assert "slots to move from c-0-0 to c-3-0: out of memory" in found.waits_for
+
+    def test_counts_only_since_the_last_one_that_went_well(self) -> None:
+        log = with_log(logged(MigrationState.SUCCESS), *[logged(MigrationState.FAILED)] * 9)
+        assert len(moves(plan_cluster(grown(log)))) == 1
+
+    def test_was_refused_at_once_and_is_remembered_until_one_goes_well(self) -> None:
+        cluster = look_at(grown())
+        (step,) = moves(plan_cluster(cluster.facts))
+        failures = with_failure(cluster, step, "ERR unknown")
+        assert failures == (MoveFailure(source=0, target=3, count=1, error="ERR unknown", at=NOW),)
+        record = ClusterRecord(formed=True, failures=failures)
+        later = look_at(grown(record=record, now=NOW + timedelta(seconds=1)))
+        assert [each.count for each in with_failure(later, step, "ERR again")] == [2]
+        assert without_failure(later, step) == ()
+
+    def test_leaves_other_pairs_their_turn(self) -> None:
+        log = with_log(*[logged(MigrationState.FAILED, 1)] * 8)
+        assert [step.source for step in moves(plan_cluster(grown(log)))] == ["c-1-0"]
+
+
+def test_a_second_owner_in_a_shard_gives_its_slots_to_the_first() -> None:
+    world = with_node(formed(), "c-0-0", slots=slots("10-5461"))
+    world = with_node(world, "c-0-1", primary=None, slots=slots("0-9"), epoch=9)
+    (step,) = moves(plan_cluster(facts(world)))
+    assert (step.source, step.target, step.slots) == ("c-0-1", "c-0-0", slots("0-9"))

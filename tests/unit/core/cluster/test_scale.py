@@ -1,0 +1,181 @@
+"""Which nodes exist, which may go, who hands over for it, whose pods are replaced, and sleep."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.clusters import NOW, Told, World, all_nodes, facts, formed, id_of, slots, with_node, without
+from valkey_operator.core.cluster.facts import Attempt, ClusterRecord, FailoverKind, Sleep
+from valkey_operator.core.cluster.plan import plan_cluster
+from valkey_operator.core.cluster.roles import look_at
+from valkey_operator.core.cluster.roll import next_turns
+from valkey_operator.core.cluster.scale import needed_places, removable
+from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Forget, Open, Remember
+from valkey_operator.valkey.states import ProcessState
+
+EMPTIED = {**formed(), "c-3-0": Told(name="c-3-0", epoch=9), "c-3-1": Told(name="c-3-1", primary="c-3-0")}
+
+
+def gone(world: World, **changes: Any) -> list[str]:
+    return removable(look_at(facts(world, **changes)))
+
+
+def turns(world: World, **changes: Any) -> list[str]:
+    return next_turns(look_at(facts(world, **changes)))
+
+
+def handed(found: ClusterPlan) -> list[str]:
+    return [step.node for step in found.steps if isinstance(step, Failover)]
+
+
+class TestAShardThatShallGo:
+    def test_goes_once_everybody_says_that_it_is_empty(self) -> None:
+        assert gone(EMPTIED) == ["c-3-0", "c-3-1"]
+
+    def test_stays_while_it_owns_a_slot(self) -> None:
+        world = with_node(EMPTIED, "c-0-0", slots=slots("1-5461"))
+        assert gone(with_node(world, "c-3-0", slots=slots("0"))) == []
+
+    def test_stays_while_somebody_believes_that_it_owns_a_slot(self) -> None:
+        assert gone(with_node(EMPTIED, "c-2-1", sees={"c-3-0": {"slots": slots("0")}})) == []
+
+    @pytest.mark.parametrize("silent", ["c-3-0", "c-3-1", "c-1-1"])
+    def test_stays_while_anybody_is_silent(self, silent: str) -> None:
+        assert gone(with_node(EMPTIED, silent, process=None)) == []
+
+    def test_stays_while_it_has_keys(self) -> None:
+        world = with_node(EMPTIED, "c-3-0", member={"keys": 1})
+        assert gone(world) == []
+        assert plan_cluster(facts(world)).waits_for == ("c-3-0 to be without keys, before shard 3 goes",)
+
+    def test_stays_while_it_holds_a_slot_open(self) -> None:
+        assert gone(with_node(EMPTIED, "c-3-0", takes={0: "c-0-0"})) == []
+
+
+class TestFewerReplicas:
+    def test_the_last_ones_go(self) -> None:
+        assert gone(formed(replicas=3), replicas=2) == ["c-0-2", "c-1-2", "c-2-2"]
+
+    def test_a_primary_among_them_hands_over_first(self) -> None:
+        world = with_node(formed(), "c-0-0", primary="c-0-1", slots=slots(""))
+        world = with_node(world, "c-0-1", primary=None, slots=slots("0-5461"), epoch=9)
+        assert gone(world, replicas=1) == ["c-1-1", "c-2-1"]
+        assert handed(plan_cluster(facts(world, replicas=1))) == ["c-0-0"]
+
+    def test_none_goes_while_those_who_stay_have_no_copy(self) -> None:
+        assert gone(with_node(formed(replicas=3), "c-0-1", linked=False), replicas=2) == ["c-1-2", "c-2-2"]
+
+
+class TestAPrimaryThatHandsOver:
+    @pytest.mark.parametrize("why", ["pod_leaving", "cordoned", "stale"])
+    def test_does_so_to_a_replica_in_sync(self, why: str) -> None:
+        world = with_node(formed(replicas=3), "c-0-0", member={why: True})
+        world = with_node(world, "c-0-1", linked=False)
+        assert handed(plan_cluster(facts(world, replicas=3))) == ["c-0-2"]
+
+    def test_waits_for_stale_replicas_to_be_replaced_first(self) -> None:
+        world = with_node(with_node(formed(), "c-0-0", member={"stale": True}), "c-0-1", member={"stale": True})
+        assert handed(plan_cluster(facts(world))) == []
+
+    def test_does_so_while_another_owner_is_silent_only_if_it_is_being_stopped(self) -> None:
+        silent = with_node(formed(5), "c-1-0", process=None)
+        cordoned = with_node(silent, "c-0-0", member={"cordoned": True})
+        leaving = with_node(silent, "c-0-0", member={"pod_leaving": True})
+        assert handed(plan_cluster(facts(cordoned, shards=5))) == []
+        assert handed(plan_cluster(facts(leaving, shards=5))) == ["c-0-1"]
+
+    @pytest.mark.parametrize(("shards", "at_once"), [(3, 1), (5, 2), (7, 3)])
+    def test_does_so_in_fewer_than_half_of_the_shards_at_once(self, shards: int, at_once: int) -> None:
+        world = formed(shards)
+        for shard in range(shards):
+            world = with_node(world, f"c-{shard}-0", member={"cordoned": True})
+        assert len(handed(plan_cluster(facts(world, shards=shards)))) == at_once
+
+    def test_does_not_while_its_slots_move(self) -> None:
+        world = with_node(formed(), "c-0-0", member={"cordoned": True}, gives={7: "c-1-0"})
+        assert handed(plan_cluster(facts(world))) == []
+
+
+class TestPrimariesOnOneMachine:
+    @staticmethod
+    def placed(**changes: Any) -> Any:
+        world = formed()
+        for shard in range(3):
+            world = with_node(world, f"c-{shard}-0", member={"machine": "a", "zone": "x"})
+            world = with_node(world, f"c-{shard}-1", member={"machine": "bcd"[shard], "zone": "y"})
+        return plan_cluster(facts(world, **changes))
+
+    def test_are_spread_one_at_a_time(self) -> None:
+        assert handed(self.placed()) == ["c-0-1"]
+
+    def test_are_left_alone_for_a_while_after_a_change(self) -> None:
+        at = NOW - timedelta(seconds=5)
+        attempt = Attempt(shard=0, kind=FailoverKind.FORCE, source="x", target="c-0-0", at=at)
+        assert handed(self.placed(record=ClusterRecord(formed=True, attempts=(attempt,)))) == []
+
+    def test_go_to_the_zone_that_the_spec_gives_to_their_shard(self) -> None:
+        assert handed(self.placed(zones=("x", "y", "x"))) == ["c-1-1"]
+
+
+class TestAChangedSpec:
+    STALE = all_nodes(formed(), member={"stale": True})
+
+    def test_replaces_a_replica_of_one_shard_in_three(self) -> None:
+        assert turns(self.STALE) == ["c-0-1"]
+
+    def test_replaces_pods_of_several_shards_where_a_majority_is_not_at_risk(self) -> None:
+        assert turns(all_nodes(formed(5), member={"stale": True}), shards=5) == ["c-0-1", "c-1-1"]
+
+    def test_waits_while_a_node_is_away(self) -> None:
+        assert turns(with_node(self.STALE, "c-1-1", process=ProcessState.GONE, member={})) == []
+
+    def test_waits_for_a_primary_to_hand_over(self) -> None:
+        assert turns(with_node(formed(), "c-0-0", member={"stale": True})) == []
+
+    def test_replaces_primaries_without_replicas_one_at_a_time(self) -> None:
+        assert turns(all_nodes(formed(replicas=1), member={"stale": True}), replicas=1) == ["c-0-0"]
+
+    def test_replaces_a_pod_that_never_came_up_at_once(self) -> None:
+        broken = with_node(self.STALE, "c-2-1", process=None, member={"stale": True, "pod_ready": False})
+        assert "c-2-1" in turns(broken)
+
+    def test_leaves_a_shard_alone_whose_slots_move(self) -> None:
+        world = with_node(self.STALE, "c-0-0", member={"stale": True}, gives={7: "c-1-0"})
+        assert turns(world) == ["c-2-1"]
+
+
+class TestSleep:
+    def test_begins_with_a_note_of_how_many_shards_there_are(self) -> None:
+        found = facts(EMPTIED, replicas=0)
+        (step,) = plan_cluster(found).steps
+        assert isinstance(step, Remember)
+        assert step.record.asleep == Sleep(shards=4, replicas=2, asked=3)
+        assert removable(look_at(found)) == []
+
+    def test_lets_all_nodes_go_once_that_is_on_record(self) -> None:
+        record = ClusterRecord(formed=True, asleep=Sleep(shards=3, replicas=2, asked=3))
+        assert gone(formed(), replicas=0, record=record) == list(formed())
+
+    def test_ends_with_another_number_of_shards_only_after_it_was_awake(self) -> None:
+        record = ClusterRecord(formed=True, asleep=Sleep(shards=3, replicas=2, asked=3))
+        found = plan_cluster(facts(formed(), shards=5, record=record))
+        assert found.steps == ()
+        assert found.waits_for[0].startswith("spec.shards to be 3 again")
+
+    def test_ends_with_all_nodes_that_there_were(self) -> None:
+        record = ClusterRecord(formed=True, asleep=Sleep(shards=4, replicas=2, asked=3))
+        assert (3, 1) in needed_places(facts({}, replicas=1, record=record))
+
+    def test_ends_when_owners_start_by_their_files_and_all_slots_are_served(self) -> None:
+        record = ClusterRecord(formed=True, asleep=Sleep(shards=3, replicas=2, asked=3))
+        waiting = plan_cluster(facts(all_nodes(formed(), process=ProcessState.WAITING), record=record))
+        assert [step.node for step in waiting.steps if isinstance(step, Open)] == ["c-0-0", "c-1-0", "c-2-0"]
+        (step,) = plan_cluster(facts(formed(), record=record)).steps
+        assert isinstance(step, Remember)
+        assert step.record.asleep is None
+
+
+def test_a_node_that_was_removed_is_forgotten() -> None:
+    world = without(with_node(formed(), "former", id=id_of("c-2-1")), "c-2-1")
+    assert [step.id for step in plan_cluster(facts(world)).steps if isinstance(step, Forget)] == [id_of("c-2-1")]
