@@ -1,0 +1,148 @@
+"""An operator in the model: it sees what agents tell, plans with the real planner, and has the steps carried out.
+
+Owns: facts from the model, its record, and which nodes it makes and removes. It may crash between two steps; the next
+look begins anew with what is on record. Refuses to know: what a step does (cluster_orders.py), and what must hold
+(cluster_rules.py).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tests.sim.cluster_orders import Orders
+from tests.sim.cluster_servers import address_of
+from tests.sim.cluster_world import FENCE_TICKS, TICK_S, TIMEOUT_TICKS, Node, World, moment
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member
+from valkey_operator.core.cluster.plan import plan_cluster
+from valkey_operator.core.cluster.roles import look_at
+from valkey_operator.core.cluster.roll import next_turns
+from valkey_operator.core.cluster.scale import needed_places, removable
+from valkey_operator.core.cluster.steps import ClusterPlan, Remember, Step
+from valkey_operator.core.node_view import CopyView, LinkView, NodeView
+from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.states import Health, ProcessState
+
+
+@dataclass
+class Spec:
+    shards: int = 3
+    replicas: int = 2
+
+
+@dataclass
+class Operator:
+    world: World
+    spec: Spec = field(default_factory=Spec)
+    record: ClusterRecord = field(default_factory=ClusterRecord)
+    crashes: float = 0.0
+    """How often it crashes before a step, or in the middle of one."""
+    back_at: int = 0
+    """The tick before which it does nothing."""
+    watch: Callable[[ClusterFacts, ClusterPlan], None] | None = None
+    watch_removal: Callable[[ClusterFacts, str], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.orders = Orders(self.world)
+
+    def look(self) -> ClusterPlan:
+        """One reconcile: observe, plan, act, then which nodes exist."""
+        if self.world.tick < self.back_at:
+            return ClusterPlan()
+        facts = self.facts()
+        plan = plan_cluster(facts)
+        if self.watch:
+            self.watch(facts, plan)
+        self.orders.interrupted = self.crashes
+        for step in plan.steps:
+            if self.world.chance.random() < self.crashes:
+                self.world.tell("the operator crashes")
+                return plan
+            self._do(step)
+        self._members(self.facts() if plan.steps else facts)
+        return plan
+
+    def facts(self) -> ClusterFacts:
+        members = sorted(self.world.ours(), key=lambda node: (node.shard, node.index))
+        return ClusterFacts(
+            record=self.record,
+            members=tuple(self._member(node) for node in members),
+            shards=self.spec.shards,
+            replicas=self.spec.replicas,
+            node_timeout_s=TIMEOUT_TICKS * TICK_S,
+            now=moment(self.world.tick),
+        )
+
+    def _member(self, node: Node) -> Member:
+        heard = node.side == 0
+        server = node.running if heard else None
+        return Member(
+            name=node.name,
+            shard=node.shard,
+            index=node.index,
+            wanted=node.shard < self.spec.shards and node.index < self.spec.replicas,
+            hostname=node.name,
+            address=address_of(node.name),
+            writes_ended=not heard and self.world.tick - node.cut_at > FENCE_TICKS,
+            stale=node.stale,
+            view=_report(node) if heard else None,
+            seen=server.view() if server else None,
+            kept=node.kept.view() if heard and node.state is ProcessState.WAITING and node.kept else None,
+            serves=server is not None and not server.fenced,
+            migrations=tuple(server.migrations) if server else (),
+            keys=sum(map(bool, server.data.values())) if server else None,
+            keys_in_slots={slot: int(bool(server.data.get(slot))) for slot in server.opens} if server else {},
+        )
+
+    def _members(self, facts: ClusterFacts) -> None:
+        """Nodes are made and removed, and pods replaced, as the planner's answers say."""
+        cluster = look_at(facts)
+        for name in removable(cluster):
+            if self.watch_removal:
+                self.watch_removal(facts, name)
+            self._remove(name)
+        for shard, index in sorted(needed_places(facts)):
+            name = f"c-{shard}-{index}"
+            if name not in self.world.nodes:
+                self.world.nodes[name] = self.world.volumes.pop(name, Node(name, shard, index))
+        for name in next_turns(cluster):
+            node = self.world.nodes.get(name)
+            if node is not None and node.side == 0:
+                self.world.kill(node)
+                node.stale = False
+
+    def _remove(self, name: str) -> None:
+        """Its server saves and ends; its volume stays, except that of a shard which was emptied."""
+        node = self.world.nodes.pop(name)
+        self.world.tell(f"{name} is removed")
+        if node.server is not None:
+            node.kept, node.saved, node.saved_offset = node.server, dict(node.server.data), node.server.offset
+        node.state, node.server, node.side, node.stale = ProcessState.WAITING, None, 0, False
+        if node.shard < self.spec.shards or self.spec.replicas == 0:
+            self.world.volumes[name] = node
+
+    def _do(self, step: Step) -> None:
+        if isinstance(step, Remember):
+            self.record = step.record
+            self.world.tell(step.message)
+        else:
+            self.orders.carry_out(step)
+
+
+def _report(node: Node) -> NodeView:
+    server = node.running
+    copy = CopyView(rdb=node.saved_offset >= 0, epoch=0, offset=max(0, node.saved_offset))
+    base = NodeView(pod_uid="uid", boot_id="boot", seq=1, process=node.state, copy=copy)
+    if server is None:
+        return base
+    role = server.own.role
+    link = LinkView(primary=address_of("primary"), up=server.linked) if role is Role.REPLICA else None
+    return msgspec.structs.replace(
+        base,
+        health=Health.ANSWERS,
+        version=node.version,
+        role=role,
+        offset=server.offset,
+        link=link,
+        whole=server.whole,
+    )

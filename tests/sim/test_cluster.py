@@ -1,0 +1,43 @@
+"""The real planner in the model of a cluster: whatever happens, every slot has one owner at rest, and nothing is lost.
+
+A failure tells the story of its seed, and the line that repeats it.
+"""
+
+import pytest
+
+from tests.sim.cluster_chaos import live
+from tests.sim.cluster_faults import BY_HAND, FAULTS, WISHES
+
+BATCH = 20
+
+
+@pytest.mark.parametrize("first", range(0, 40, BATCH))
+def test_a_cluster_is_scaled_rolled_and_put_to_sleep_although_the_operator_crashes(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        live(seed, WISHES)
+
+
+@pytest.mark.parametrize("first", range(1000, 1004, 2))
+def test_a_cluster_of_older_servers_is_scaled_key_by_key(first: int) -> None:
+    for seed in range(first, first + 2):
+        live(seed, WISHES, version="8.1.1")
+
+
+@pytest.mark.parametrize("first", range(2000, 2100, BATCH))
+def test_a_cluster_that_is_broken_comes_to_rest_with_all_that_was_confirmed(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        live(seed, FAULTS)
+
+
+@pytest.mark.parametrize("first", range(3000, 3040, BATCH))
+def test_a_cluster_that_is_changed_while_it_is_broken_comes_to_rest_as_last_asked_for(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        live(seed, (*FAULTS, *WISHES, *BY_HAND))
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", range(10_000, 12_000, 250))
+def test_two_thousand_lives_of_all_sorts_come_to_rest(first: int) -> None:
+    for seed in range(first, first + 250):
+        live(seed, (*FAULTS, *WISHES, *BY_HAND), version="8.0.1" if seed % 10 == 0 else "9.1.2")
