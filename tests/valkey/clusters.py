@@ -1,11 +1,14 @@
 """Several real servers in cluster mode, on loopback; and their own words, as they send them."""
 
+import functools
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import valkey
 
 from tests.support.ports import free_port
 from tests.valkey.servers import QUIET, Server, start, wait_until_it_answers
@@ -22,16 +25,18 @@ NODE_TIMEOUT_MS = 2000
 
 
 @contextmanager
-def cluster_nodes(version: str, count: int) -> Iterator[list[Server]]:
-    """Nodes that know nobody yet, named c-0, c-1, …; they are killed with the block."""
+def cluster_nodes(version: str, count: int, names: Sequence[str] = ()) -> Iterator[list[Server]]:
+    """Nodes that know nobody yet, named c-0, c-1, … unless told otherwise; they are killed with the block."""
     with tempfile.TemporaryDirectory(prefix="valkey-cluster-") as name:
-        servers = [_start(version, Path(name) / f"c-{number}") for number in range(count)]
+        called = names or [f"c-{number}" for number in range(count)]
+        servers = [_start(version, Path(name) / each) for each in called]
         try:
             for server in servers:
                 wait_until_it_answers(server)
             yield servers
         finally:
             for server in servers:
+                plain_client(server).close()  # type: ignore[no-untyped-call]
                 server.process.kill()
                 server.process.wait(timeout=10)
 
@@ -51,9 +56,15 @@ def _start(version: str, folder: Path) -> Server:
 
 def command(server: Server, *words: str | int) -> Any:
     """The reply to CLUSTER and these words, as it was sent: the client library would read some for us."""
-    with server.client() as client:
-        client.response_callbacks.clear()
-        return client.execute_command(f"CLUSTER {words[0]}", *words[1:])
+    return plain_client(server).execute_command(f"CLUSTER {words[0]}", *words[1:])  # type: ignore[no-untyped-call]
+
+
+@functools.cache
+def plain_client(server: Server) -> valkey.Valkey:
+    """One connection for all commands: a move of slots has thousands."""
+    client = server.client()
+    client.response_callbacks.clear()
+    return client
 
 
 def nodes_of(server: Server) -> NodesView:

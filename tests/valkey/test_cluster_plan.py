@@ -1,0 +1,127 @@
+"""The planner's steps do to real servers what they are meant to do, in every version."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import valkey
+
+from tests.valkey.clusters import cluster_nodes, command, nodes_of, serves
+from tests.valkey.planned_cluster import PlannedCluster
+from tests.valkey.servers import NEWEST
+from valkey_operator.core.cluster.roles import look_at
+from valkey_operator.core.cluster.scale import removable
+from valkey_operator.core.cluster.slots import first_slots
+from valkey_operator.core.cluster.view import merge_views
+from valkey_operator.valkey.slots import ALL_SLOTS
+
+pytestmark = pytest.mark.every_version
+
+SIX = ("c-0-0", "c-0-1", "c-1-0", "c-1-1", "c-2-0", "c-2-1")
+
+
+@contextmanager
+def planned(version: str, *more: str) -> Iterator[PlannedCluster]:
+    """A formed cluster of three shards with a replica each; further nodes run, and nobody knows them yet."""
+    names = (*SIX, *more)
+    with cluster_nodes(version, len(names), names) as servers:
+        everybody = dict(zip(names, servers, strict=True))
+        cluster = PlannedCluster({name: everybody[name] for name in SIX})
+        cluster.work_until("it is formed", lambda: is_well(cluster))
+        cluster.servers = everybody
+        yield cluster
+
+
+def is_well(cluster: PlannedCluster) -> bool:
+    facts = cluster.facts()
+    view = merge_views(facts)
+    running = [each for each in facts.members if each.seen is not None]
+    linked = all(each.view is not None and (each.view.link is None or each.view.link.up) for each in running)
+    serving = all(serves(cluster.servers[each.name]) for each in running)
+    whole = view.assigned == ALL_SLOTS and not (view.dissenters or view.disputed or view.open_slots)
+    return whole and linked and serving and cluster.record.formed
+
+
+def fill(cluster: PlannedCluster) -> set[str]:
+    with valkey.ValkeyCluster(host="127.0.0.1", port=cluster.servers["c-0-0"].port, decode_responses=True) as client:
+        keys = {f"key-{number}" for number in range(2000)}
+        for key in keys:
+            client.set(key, key)
+        return keys
+
+
+def lost_keys(cluster: PlannedCluster, keys: set[str]) -> set[str]:
+    live = next(server for server in cluster.servers.values() if server.process.poll() is None)
+    with valkey.ValkeyCluster(host="127.0.0.1", port=live.port, decode_responses=True) as client:
+        return {key for key in keys if client.get(key) != key}
+
+
+def test_a_cluster_is_formed_without_a_refusal(version: str) -> None:
+    with planned(version) as cluster:
+        held = look_at(cluster.facts()).held_slots()
+        assert [held[shard] for shard in range(3)] == first_slots(3)
+        assert cluster.refusals == []
+
+
+def test_a_primary_that_died_is_replaced_by_its_replica_at_once(version: str) -> None:
+    with planned(version) as cluster:
+        victim = cluster.servers["c-1-0"].process
+        victim.kill()
+        victim.wait(timeout=10)
+        took_s = cluster.work_until("its replica has its slots", lambda: bool(cluster.slots_of("c-1-1")))
+        # The node timeout is 2 s; without the order it would take longer than that.
+        assert took_s < 1.5
+
+
+def test_a_shard_is_added_without_losing_a_key(version: str) -> None:
+    with planned(version, "c-3-0", "c-3-1") as cluster:
+        keys = fill(cluster)
+        cluster.shards = 4
+        cluster.work_until("four shards share the slots", lambda: is_well(cluster) and shares(cluster) == [4096] * 4)
+        assert lost_keys(cluster, keys) == set()
+        assert cluster.refusals == []
+
+
+def test_a_shard_that_was_added_is_emptied_again_and_may_go(version: str) -> None:
+    if version != NEWEST:
+        pytest.skip("a thousand slots take four seconds there, key by key or empty")
+    with planned(version, "c-3-0", "c-3-1") as cluster:
+        keys = fill(cluster)
+        cluster.shards = 4
+        cluster.work_until("four shards share the slots", lambda: is_well(cluster) and shares(cluster) == [4096] * 4)
+        cluster.shards = 3
+        cluster.work_until("the fourth is proven empty", lambda: gone(cluster) == ["c-3-0", "c-3-1"])
+        assert [look_at(cluster.facts()).held_slots()[shard] for shard in range(3)] == first_slots(3)
+        assert lost_keys(cluster, keys) == set()
+
+
+def gone(cluster: PlannedCluster) -> list[str]:
+    return removable(look_at(cluster.facts()))
+
+
+def shares(cluster: PlannedCluster) -> list[int]:
+    return [len(slots) for _, slots in sorted(look_at(cluster.facts()).held_slots().items())]
+
+
+@pytest.mark.parametrize("sides", ["source", "target", "both"])
+def test_a_slot_that_was_left_open_is_closed_without_losing_a_key(version: str, sides: str) -> None:
+    with planned(version) as cluster:
+        keys = fill(cluster)
+        source, target = cluster.servers["c-0-0"], cluster.servers["c-1-0"]
+        ids = [nodes_of(server).myself.id for server in (source, target)]
+        slot = next(slot for slot in range(5000) if command(source, "COUNTKEYSINSLOT", slot))
+        if sides != "source":
+            command(target, "SETSLOT", slot, "IMPORTING", ids[0])
+        if sides != "target":
+            command(source, "SETSLOT", slot, "MIGRATING", ids[1])
+        cluster.work_until("it is closed", lambda: is_well(cluster))
+        assert lost_keys(cluster, keys) == set()
+
+
+def test_a_primary_hands_over_when_it_shall_go(version: str) -> None:
+    with planned(version) as cluster:
+        command(cluster.servers["c-0-1"], "FAILOVER")
+        cluster.work_until("the other one has the slots", lambda: bool(cluster.slots_of("c-0-1")) and is_well(cluster))
+        cluster.replicas = 1
+        cluster.work_until("the replicas may go", lambda: gone(cluster) == ["c-0-1", "c-1-1", "c-2-1"])
+        assert cluster.slots_of("c-0-0") == first_slots(3)[0]
