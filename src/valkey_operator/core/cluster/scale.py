@@ -64,7 +64,7 @@ def _nobody_misses(cluster: Cluster, member: Member) -> bool:
     if member.shard >= cluster.facts.shards:
         return _doubt(cluster, cluster.facts.of_shard(member.shard)) is None
     primary = cluster.primaries.get(member.shard)
-    if primary is None or primary is member or not primary.wanted or not runs(primary):
+    if primary is None or not primary.wanted or not runs(primary) or cluster.view.slots_of(member):
         return False
     copies = [each for each in cluster.linked_replicas(primary) if each.wanted]
     return not is_primary(cluster.view, member) and (bool(copies) or cluster.facts.replicas == 1)
