@@ -9,6 +9,7 @@ import valkey
 from tests.valkey.clusters import cluster_nodes, command, nodes_of, serves
 from tests.valkey.planned_cluster import PlannedCluster
 from tests.valkey.servers import NEWEST
+from valkey_operator.core.cluster.facts import FailoverKind
 from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.scale import removable
 from valkey_operator.core.cluster.slots import first_slots
@@ -65,12 +66,35 @@ def test_a_cluster_is_formed_without_a_refusal(version: str) -> None:
 
 def test_a_primary_that_died_is_replaced_by_its_replica_at_once(version: str) -> None:
     with planned(version) as cluster:
-        victim = cluster.servers["c-1-0"].process
-        victim.kill()
-        victim.wait(timeout=10)
+        end(cluster, "c-1-0")
         took_s = cluster.work_until("its replica has its slots", lambda: bool(cluster.slots_of("c-1-1")))
         # The node timeout is 2 s; without the order it would take longer than that.
         assert took_s < 1.5
+
+
+def test_two_of_three_primaries_that_died_are_replaced_one_by_takeover_one_by_votes(version: str) -> None:
+    with planned(version) as cluster:
+        for name in ("c-0-0", "c-1-0"):
+            end(cluster, name)
+        took_s = cluster.work_until("all slots are served", lambda: is_well(cluster))
+        assert {attempt.kind for attempt in cluster.record.attempts} == {FailoverKind.TAKEOVER, FailoverKind.FORCE}
+        assert took_s < 8
+
+
+def test_a_node_that_was_removed_is_forgotten_by_all(version: str) -> None:
+    with planned(version) as cluster:
+        end(cluster, "c-2-1")
+        del cluster.servers["c-2-1"]
+        cluster.work_until(
+            "nobody knows it", lambda: {len(nodes_of(each).others) for each in cluster.servers.values()} == {4}
+        )
+        assert cluster.refusals == []
+
+
+def end(cluster: PlannedCluster, name: str) -> None:
+    process = cluster.servers[name].process
+    process.kill()
+    process.wait(timeout=10)
 
 
 def test_a_shard_is_added_without_losing_a_key(version: str) -> None:

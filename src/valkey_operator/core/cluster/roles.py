@@ -12,7 +12,6 @@ from valkey_operator.core.cluster.facts import (
     ClusterFacts,
     Member,
     is_linked,
-    is_whole_replica,
     offset_of,
     runs,
     stays,
@@ -62,10 +61,6 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         node = self.view.nodes.get(node_id)
         member = self.facts.member(node.member) if node else None
         return member.shard if member else None
-
-    def heir(self, primary: Member) -> Member | None:
-        """The one best replica of a primary that is lost."""
-        return best_of(each for each in self.replicas_of(primary) if is_whole_replica(each))
 
 
 def look_at(facts: ClusterFacts) -> Cluster:

@@ -5,13 +5,10 @@ distributions, and which of them go at the same time. Refuses to know: how slots
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 import msgspec
 
-from valkey_operator.valkey.slots import NO_SLOTS, SLOT_COUNT, Slots, slot_range, union
-
-Holder = TypeVar("Holder", str, int)
+from valkey_operator.valkey.slots import NO_SLOTS, SLOT_COUNT, Slots, slot_range
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +72,6 @@ def at_once(moves: Iterable[Move], busy: Iterable[int] = ()) -> list[Move]:
             taken |= {move.source, move.target}
             chosen.append(move)
     return chosen
-
-
-def covered(held: Mapping[Holder, Slots]) -> Slots:
-    """All slots that anybody holds."""
-    return union(held.values())
 
 
 def _share(wanted: list[int], shard: int) -> int:
