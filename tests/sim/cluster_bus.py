@@ -47,8 +47,9 @@ def elect(world: World) -> None:
     replicas = [each for each in world.running() if each.own.role is Role.REPLICA]
     for replica in sorted(replicas, key=lambda each: -each.offset):
         primary = replica.table.get(replica.own.primary)
-        # Whoever was never in sync has `cluster-replica-no-failover`, which its agent takes away afterwards.
-        able = replica.whole and world.chance.random() < 0.5
+        # Its agent sets `cluster-replica-no-failover` until it was in sync, and when it loses its leave: otherwise a
+        # side with most owners, all fenced, would elect one whose slots somebody serves on the other side.
+        able = replica.whole and not replica.fenced and world.chance.random() < 0.5
         if able and primary and primary.slots and primary.failing is Failing.AGREED:
             run_for_primary(world, replica, force=False)
 
@@ -62,6 +63,7 @@ def run_for_primary(world: World, replica: Server, *, force: bool) -> bool:
         each
         for each in voters
         if each.voted_epoch < epoch and each.current_epoch < epoch and (force or _fails(each, former))
+        if not _knows_better(each, replica)
     ]
     replica.current_epoch = epoch
     for each in granting:
@@ -140,6 +142,18 @@ def hand_slots(source: Server, target: Server, slots: int) -> None:
             entry.slots &= ~slots
         server.table[target.id].slots |= slots
         server.table[target.id].epoch = target.own.epoch
+
+
+def _knows_better(voter: Server, candidate: Server) -> bool:
+    """Whether somebody has got a slot since, which the candidate still takes for its primary's."""
+    former = candidate.table.get(candidate.own.primary)
+    if former is None:
+        return True
+    return any(
+        entry.slots & former.slots and entry.epoch > former.epoch
+        for node_id, entry in voter.table.items()
+        if node_id != candidate.own.primary
+    )
 
 
 def _fails(server: Server, node_id: str) -> bool:

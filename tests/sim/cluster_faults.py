@@ -41,8 +41,16 @@ def lose_a_disk(world: World, operator: Operator) -> None:
     if node is None or operator.spec.replicas < 2:
         return
     mates = [each for each in world.ours() if each.shard == node.shard and each is not node]
-    if mates and all(each.running and each.side == 0 and each.server and each.server.whole for each in mates):
+    if mates and all(_has_a_copy_of(each, node) for each in mates):
         world.lose_disk(node)
+
+
+def _has_a_copy_of(mate: Node, node: Node) -> bool:
+    """Whether a mate that is not cut off follows it, or is followed by it, with all its data."""
+    server, other = mate.running, node.running
+    if server is None or other is None or mate.side != 0:
+        return False
+    return server.whole and (server.own.primary in {other.id, other.own.primary} or other.own.primary == server.id)
 
 
 def cut_one(world: World, operator: Operator) -> None:

@@ -33,7 +33,11 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     pod_ended: bool = False
     """Nothing runs any more of the pod in which its server was."""
     writes_ended: bool = False
-    """Nobody knows whether its server lives, but whatever let it write has run out."""
+    """Nobody knows whether its server lives, but whatever let it write has run out.
+
+    The same must hold for the leave of replicas around it to be elected: fenced owners still vote, and a cut-off side
+    that has most of them would choose owners of slots that are served on this side.
+    """
     stale: bool = False
     """Its pod is of another spec than the present one."""
     cordoned: bool = False

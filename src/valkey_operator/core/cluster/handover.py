@@ -99,6 +99,8 @@ def _why(cluster: Cluster, primary: Member) -> str | None:
         return "it is scaled in"
     if not _rests(primary):
         return "its pod is being stopped"
+    if not cluster.view.slots_of(primary):
+        return None
     others = [each for each in cluster.facts.of_shard(primary.shard) if each.wanted and each is not primary]
     if primary.stale and others and not any(each.stale for each in others):
         return "its pod is to be replaced"

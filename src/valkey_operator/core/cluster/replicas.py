@@ -39,8 +39,11 @@ def detach(cluster: Cluster) -> ClusterPlan:
 
 
 def _is_spare(cluster: Cluster, member: Member) -> bool:
-    followed = cluster.primary_followed(member)
-    return followed is not None and runs(followed) and cluster.primaries.get(followed.shard) is followed
+    """Whether nobody needs its copy: whom it follows lives, or has no slots; and none that belong to its shard."""
+    node, followed = cluster.view.primary_of(member), cluster.primary_followed(member)
+    if not runs(member) or followed in cluster.strays():
+        return False
+    return node is None or not node.slots or (followed is not None and runs(followed))
 
 
 def _is_astray(view: ClusterView, member: Member, primary: Member) -> bool:

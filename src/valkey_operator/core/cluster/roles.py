@@ -103,12 +103,12 @@ def _primaries(
     able = [each for each in facts.members if is_primary(view, each)]
     led = {each.shard for each in able}
 
-    def rank(member: Member) -> tuple[bool, bool, int, int, bool, int]:
+    def rank(member: Member) -> tuple[bool, bool, int, bool, int, bool, int]:
         """One that owns slots; best not those of a shard that has no primary of its own, which will take them back."""
         slots, mine = view.slots_of(member), followers.get(view.ids[member.name], ())
         lent = any(each.shard not in led for each in mine)
         mates = sum(each.shard == member.shard for each in mine)
-        return (bool(slots), not lent, len(slots), mates, runs(member), -member.index)
+        return (bool(slots), not lent, len(slots), member.wanted, mates, runs(member), -member.index)
 
     found: dict[int, Member] = {}
     for member in sorted(able, key=rank):

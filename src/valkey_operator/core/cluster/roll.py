@@ -45,7 +45,8 @@ def _next_of(cluster: Cluster, shard: int) -> Member | None:
     replicas = [each for each in stale if each is not primary]
     if replicas:
         return replicas[-1]
-    return primary if stale and len(mates) == 1 and _others_run(cluster, primary) else None
+    has_nothing = len(mates) == 1 or not cluster.view.slots_of(primary)
+    return primary if stale and has_nothing and _others_run(cluster, primary) else None
 
 
 def _others_run(cluster: Cluster, primary: Member) -> bool:

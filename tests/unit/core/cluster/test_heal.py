@@ -78,6 +78,15 @@ class TestAReplicaOfTheWrongPrimary:
         world = with_node(formed(), "c-3-0", primary="c-0-0")
         assert steps(world, Reset, shards=4, replicas=1) == [Reset(node="c-3-0")]
 
+    def test_becomes_one_also_where_it_follows_a_replica(self) -> None:
+        world = with_node(formed(), "c-3-0", primary="c-0-1")
+        assert steps(world, Reset, shards=4, replicas=1) == [Reset(node="c-3-0")]
+
+    def test_keeps_its_copy_where_whom_it_follows_is_dead_and_has_slots(self) -> None:
+        world = with_node(formed(), "c-3-0", primary="c-0-0")
+        world = with_node(world, "c-0-0", process=None, failing=Failing.AGREED)
+        assert not steps(world, Reset, shards=4, replicas=1)
+
     def test_a_node_with_keys_and_no_slots_is_not_emptied_silently(self) -> None:
         world = with_node(formed(), "c-1-1", primary=None, epoch=9, member={"keys": 5})
         found = plan(world)

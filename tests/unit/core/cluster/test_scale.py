@@ -136,6 +136,11 @@ class TestAChangedSpec:
     def test_replaces_primaries_without_replicas_one_at_a_time(self) -> None:
         assert turns(all_nodes(formed(replicas=1), member={"stale": True}), replicas=1) == ["c-0-0"]
 
+    def test_replaces_a_primary_without_slots_as_if_it_were_a_replica(self) -> None:
+        stale = with_node(EMPTIED, "c-3-0", member={"stale": True})
+        assert turns(stale, shards=4) == ["c-3-0"]
+        assert handed(plan_cluster(facts(stale, shards=4))) == []
+
     def test_replaces_a_pod_that_never_came_up_at_once(self) -> None:
         broken = with_node(self.STALE, "c-2-1", process=None, member={"stale": True, "pod_ready": False})
         assert "c-2-1" in turns(broken)
