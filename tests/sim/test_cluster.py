@@ -11,7 +11,7 @@ from tests.sim.cluster_faults import BY_HAND, FAULTS, WISHES
 BATCH = 20
 
 
-@pytest.mark.parametrize("first", range(0, 40, BATCH))
+@pytest.mark.parametrize("first", range(0, 60, BATCH))
 def test_a_cluster_is_scaled_rolled_and_put_to_sleep_although_the_operator_crashes(first: int) -> None:
     for seed in range(first, first + BATCH):
         live(seed, WISHES)
@@ -23,13 +23,13 @@ def test_a_cluster_of_older_servers_is_scaled_key_by_key(first: int) -> None:
         live(seed, WISHES, version="8.1.1")
 
 
-@pytest.mark.parametrize("first", range(2000, 2100, BATCH))
+@pytest.mark.parametrize("first", range(2000, 2120, BATCH))
 def test_a_cluster_that_is_broken_comes_to_rest_with_all_that_was_confirmed(first: int) -> None:
     for seed in range(first, first + BATCH):
         live(seed, FAULTS)
 
 
-@pytest.mark.parametrize("first", range(3000, 3040, BATCH))
+@pytest.mark.parametrize("first", range(3000, 3060, BATCH))
 def test_a_cluster_that_is_changed_while_it_is_broken_comes_to_rest_as_last_asked_for(first: int) -> None:
     for seed in range(first, first + BATCH):
         live(seed, (*FAULTS, *WISHES, *BY_HAND))

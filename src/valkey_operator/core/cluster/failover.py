@@ -68,12 +68,7 @@ def mend_takeover(cluster: Cluster) -> ClusterPlan:
     """Whoever took slots by its own word must have a higher epoch than the one it took them from."""
     for attempt in cluster.facts.record.attempts:
         target = cluster.facts.member(attempt.target)
-        if (
-            attempt.kind is FailoverKind.TAKEOVER
-            and target
-            and runs(target)
-            and _is_outranked(cluster, attempt, target)
-        ):
+        if target is not None and runs(target) and _is_outranked(cluster, attempt, target):
             return steps_only(BumpEpoch(node=target.name))
     return NOTHING
 
@@ -94,9 +89,9 @@ def with_attempts(cluster: Cluster, *new: Attempt) -> tuple[Attempt, ...]:
 
 def _is_outranked(cluster: Cluster, attempt: Attempt, target: Member) -> bool:
     source, taker = cluster.view.nodes.get(attempt.source), cluster.view.truth_of(target)
-    if source is None or source.role is not Role.PRIMARY or taker is None:
+    if attempt.kind is not FailoverKind.TAKEOVER or source is None or taker is None:
         return False
-    return bool(taker.slots) and source.epoch >= taker.epoch
+    return source.role is Role.PRIMARY and bool(taker.slots) and source.epoch >= taker.epoch
 
 
 def _order(cluster: Cluster, losses: list[Loss], kind: FailoverKind) -> ClusterPlan:

@@ -7,7 +7,7 @@ slots move in that shard. Refuses to know: primaries that are lost (failover.py)
 
 import msgspec
 
-from valkey_operator.core.cluster.facts import Attempt, FailoverKind, Member, runs, stays
+from valkey_operator.core.cluster.facts import Attempt, FailoverKind, Member, runs
 from valkey_operator.core.cluster.failover import WATCH_S, recent_attempt, with_attempts
 from valkey_operator.core.cluster.moving import moving_shards
 from valkey_operator.core.cluster.roles import Cluster, best_of
@@ -86,7 +86,7 @@ def _needs(cluster: Cluster) -> list[Wish]:
 
 
 def _need(cluster: Cluster, primary: Member) -> Wish | None:
-    if not runs(primary) or primary.shard >= cluster.facts.shards:
+    if not runs(primary):
         return None
     why = _why(cluster, primary)
     if why is None:
@@ -95,7 +95,7 @@ def _need(cluster: Cluster, primary: Member) -> Wish | None:
 
 
 def _why(cluster: Cluster, primary: Member) -> str | None:
-    if not primary.wanted:
+    if not _is_kept(cluster, primary):
         return "it is scaled in"
     if not _rests(primary):
         return "its pod is being stopped"
@@ -123,4 +123,10 @@ def _lent(cluster: Cluster, owner: Member) -> Wish | None:
 
 def fit_heirs(cluster: Cluster, primary: Member) -> list[Member]:
     """The replicas of its own shard that are in sync and stay."""
-    return [each for each in cluster.linked_replicas(primary) if each.shard == primary.shard and stays(each)]
+    mates = [each for each in cluster.linked_replicas(primary) if each.shard == primary.shard]
+    return [each for each in mates if _is_kept(cluster, each) and _rests(each)]
+
+
+def _is_kept(cluster: Cluster, member: Member) -> bool:
+    """Whether its shard goes on with it; one that is being emptied needs all its nodes until it is."""
+    return member.wanted or member.shard >= cluster.facts.shards

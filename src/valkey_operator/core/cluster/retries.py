@@ -13,6 +13,7 @@ from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
 
 LONGEST_PAUSE_S = 60.0
 _FIRST_PAUSE_S = 0.25
+_MOST_DOUBLINGS = 10
 
 
 def last_failure(cluster: Cluster, source: Member, target: Member) -> MoveFailure | None:
@@ -24,7 +25,7 @@ def last_failure(cluster: Cluster, source: Member, target: Member) -> MoveFailur
 
 def pause_after(failure: MoveFailure) -> timedelta:
     """How long to wait: twice as long with each failure, a minute at most."""
-    return timedelta(seconds=min(LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0**failure.count))
+    return timedelta(seconds=min(LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(failure.count, _MOST_DOUBLINGS)))
 
 
 def at_most(slots: int, failure: MoveFailure | None) -> int:

@@ -85,6 +85,11 @@ class TestAPrimaryThatHandsOver:
         assert handed(plan_cluster(facts(cordoned, shards=5))) == []
         assert handed(plan_cluster(facts(leaving, shards=5))) == ["c-0-1"]
 
+    def test_does_so_also_in_a_shard_that_is_being_emptied(self) -> None:
+        world = with_node(EMPTIED, "c-0-0", slots=slots("1-5461"))
+        world = with_node(world, "c-3-0", slots=slots("0"), member={"pod_leaving": True})
+        assert handed(plan_cluster(facts(world))) == ["c-3-1"]
+
     @pytest.mark.parametrize(("shards", "at_once"), [(3, 1), (5, 2), (7, 3)])
     def test_does_so_in_fewer_than_half_of_the_shards_at_once(self, shards: int, at_once: int) -> None:
         world = formed(shards)
