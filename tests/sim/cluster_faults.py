@@ -100,7 +100,8 @@ def follow_by_hand(world: World, operator: Operator) -> None:
     primaries = [server for server in servers if server.own.slots]
     if replicas and primaries:
         replica, primary = world.chance.choice(replicas), world.chance.choice(primaries)
-        if primary.id in replica.table and replica.own.primary != primary.id:
+        has_another = world.by_id(replica.own.primary) is not None
+        if has_another and primary.id in replica.table and replica.own.primary != primary.id:
             replica.follow(primary.id)
             replica.data, replica.whole = {}, False
             world.tell(f"somebody lets {replica.name} follow {primary.name}")

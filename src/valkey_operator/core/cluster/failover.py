@@ -118,9 +118,9 @@ def _losses(cluster: Cluster, lost: list[NodeTruth]) -> list[Loss]:
 def _heir(cluster: Cluster, owner: NodeTruth) -> Member | None:
     """The replica with the most in memory; else the one that was let in because its copy on disk is the newest."""
     followers = cluster.followers.get(owner.id, ())
-    if whole := [each for each in followers if is_whole_replica(each)]:
-        return best_of(whole)
     member = cluster.facts.member(owner.member)
+    if whole := [each for each in followers if is_whole_replica(each)]:
+        return best_of(whole, shard=member.shard if member else None)
     group = [*followers, *([member] if member else [])]
     if not all(has_said_what_it_has(each) for each in group):
         return None

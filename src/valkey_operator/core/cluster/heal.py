@@ -22,7 +22,12 @@ def forget_strangers(cluster: Cluster) -> ClusterPlan:
 
 
 def part_epochs(cluster: Cluster) -> ClusterPlan:
-    """Primaries with the same epoch: one of them gets a higher one. One at a time, or two would get the same again."""
+    """Primaries with the same epoch: one of them gets a higher one. One at a time, or two would get the same again.
+
+    Not while two claim one slot: a higher epoch would decide that, perhaps for the older data.
+    """
+    if cluster.view.disputed:
+        return NOTHING
     for nodes in cluster.view.collisions():
         owning = [node for node in nodes if node.slots]
         if len(owning) > 1 and owning[-1].member is not None:

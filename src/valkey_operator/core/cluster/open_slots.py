@@ -17,8 +17,21 @@ Closing = SettleSlots | Migrate
 
 def close_slots(cluster: Cluster) -> ClusterPlan:
     """The next step for each open slot, those of one sort together."""
-    steps = (*_given(cluster), *_taken(cluster))
-    return ClusterPlan(steps=tuple(step for step in steps if step.slots))
+    steps = [step for step in (*_given(cluster), *_taken(cluster)) if step.slots]
+    late = [step for step in steps if isinstance(step, SettleSlots) and _is_outdated(cluster, step)]
+    waits = tuple(f"{step.node} to learn who has got its slots, before it gets {step.slots}" for step in late)
+    return ClusterPlan(steps=tuple(step for step in steps if step not in late), waits_for=waits)
+
+
+def _is_outdated(cluster: Cluster, step: SettleSlots) -> bool:
+    """Whether a node that gets a slot does not know yet that others have got some of its own, as after a restart.
+
+    Its epoch would be raised by that, and it would have them back, with the data of then.
+    """
+    member = cluster.facts.member(step.node)
+    if step.owner is None or member is None or member.seen is None:
+        return False
+    return bool((member.seen.myself.slots & cluster.view.disputed) - cluster.view.open_slots)
 
 
 def _given(cluster: Cluster) -> Iterator[Closing]:
@@ -98,4 +111,7 @@ def _living_primary(cluster: Cluster, node_id: str) -> Member | None:
 def _may_return(cluster: Cluster, node_id: str) -> bool:
     """Whether a node that does not run as primary may still be one again, or be replaced by its replica."""
     node = cluster.view.nodes.get(node_id)
-    return node is not None and bool(node.slots or cluster.followers.get(node_id))
+    member = cluster.facts.member(node.member) if node else None
+    if node is None or (member is not None and runs(member)):
+        return False
+    return bool(node.slots or cluster.followers.get(node_id))

@@ -48,7 +48,8 @@ def _is_spare(cluster: Cluster, member: Member) -> bool:
 
 def _is_astray(view: ClusterView, member: Member, primary: Member) -> bool:
     """Whether it runs, owns nothing, and follows another one than its shard's primary, or none."""
-    is_other = member.name != primary.name and not view.slots_of(member)
+    claims = view.slots_of(member) or (member.seen is not None and member.seen.myself.slots)
+    is_other = member.name != primary.name and not claims
     return is_other and runs(member) and not follows(view, member, primary)
 
 

@@ -92,9 +92,13 @@ def is_reborn(cluster: Cluster, node: NodeTruth) -> bool:
     return any(each.hostname == node.hostname and runs(each) for each in cluster.facts.members)
 
 
-def best_of(members: Iterable[Member]) -> Member | None:
-    """The furthest; among equals one that stays, on a machine that stays, with the lowest number."""
-    return max(members, key=lambda each: (offset_of(each), stays(each), not each.cordoned, -each.index), default=None)
+def best_of(members: Iterable[Member], *, shard: int | None = None) -> Member | None:
+    """The furthest; among equals one of that shard, that stays, on a machine that stays, with the lowest number."""
+
+    def rank(member: Member) -> tuple[int, bool, bool, bool, int]:
+        return (offset_of(member), member.shard == shard, stays(member), not member.cordoned, -member.index)
+
+    return max(members, key=rank, default=None)
 
 
 def _primaries(

@@ -45,6 +45,10 @@ class TestAnOwnerThatDied:
         world = with_node(DIED, "c-0-2", offset=101)
         assert ordered(plan(world)) == [Failover(node="c-0-2", kind=FailoverKind.FORCE)]
 
+    def test_is_replaced_by_one_of_its_own_shard_rather_than_by_one_that_strayed(self) -> None:
+        world = with_node(with_node(DIED, "c-1-1", primary="c-0-0"), "c-0-1", process=None)
+        assert ordered(plan(world)) == [Failover(node="c-0-2", kind=FailoverKind.FORCE)]
+
     def test_is_put_on_record_before_the_order_is_given(self) -> None:
         first = plan(DIED).steps[0]
         assert isinstance(first, Remember)

@@ -164,6 +164,19 @@ class TestASlotThatWasLeftOpen:
         world = with_node(formed(), "c-0-0", gives={7: "c-1-1"})
         assert plan(world).steps == (SettleSlots(node="c-0-0", slots=slots("7"), owner=None),)
 
+    def test_waits_while_its_target_does_not_know_that_its_slots_are_somebody_elses(self) -> None:
+        """Settling raises its epoch: it would get them back, with the data of before."""
+        world = with_node(self.keys(self.OPEN, c_0_0=0), "c-1-1", primary=None, slots=slots("5462-10922"), epoch=9)
+        found = plan(world)
+        assert not [step for step in found.steps if isinstance(step, SettleSlots)]
+        assert "c-1-0 to learn who has got its slots, before it gets 7" in found.waits_for
+
+    def test_is_closed_where_its_target_is_a_replica_that_others_follow(self) -> None:
+        world = with_node(formed(3, 3), "c-0-0", gives={7: "c-1-1"})
+        world = with_node(world, "c-1-2", primary="c-1-1")
+        found = plan(world, replicas=3)
+        assert SettleSlots(node="c-0-0", slots=slots("7"), owner=None) in found.steps
+
     def test_waits_for_a_target_that_is_silent(self) -> None:
         world = with_node(self.keys(self.OPEN, c_0_0=0), "c-1-0", process=None)
         assert not steps(world, (SettleSlots, Migrate))
