@@ -30,9 +30,16 @@ NO_FAULTS: Sequence[str] = ()
 class Life:
     """One seed. Each has its own mix of what happens often; without `faults` only what a user may do, and crashes."""
 
-    def __init__(self, seed: int, *, faults: Sequence[str] = FAULTS, wishes: Sequence[str] = WISHES) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        faults: Sequence[str] = FAULTS,
+        wishes: Sequence[str] = WISHES,
+        kind_of_world: type[World] = World,
+    ) -> None:
         chance = self._chance = Random(seed)
-        self.world = World(
+        self.world = kind_of_world(
             chance=chance,
             persistent=chance.random() < 0.8,
             append_only=chance.random() < 0.5,
