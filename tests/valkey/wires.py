@@ -11,8 +11,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from tests.support.ports import free_port
-
 ANSWERS = (b"+CONTINUE", b"+FULLRESYNC", b"-")
 DEADLINE_S = 10.0
 
@@ -34,9 +32,8 @@ class Wire:
 
     async def listen(self) -> int:
         """Return the port to connect to."""
-        port = free_port()
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", port)
-        return port
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
 
     async def let_through(self) -> str:
         """Let the replica connect, now or as soon as it tries; return the answer that it gets."""
