@@ -123,7 +123,7 @@ class Ground:
         """A client writes to whoever lets it."""
         for pod in self.pods():
             server = pod.server
-            if server is not None and self.takes_writes(pod) and server.paused_until <= self.now:
+            if server is not None and self.takes_writes(pod):
                 first = self.acknowledged + 1
                 self.acknowledged += count
                 server.values += tuple(range(first, first + count))

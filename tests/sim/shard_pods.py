@@ -56,14 +56,19 @@ class Place:
         return self.pod.server if self.pod else None
 
 
+def boot_id_of(pod: Pod) -> str:
+    return f"{pod.uid}-{pod.agent.boots}"
+
+
 def report(pod: Pod, disk: Disk | None, *, seq: int, now: float, append_only: bool) -> NodeView:
     """What the agent of a pod says at this moment."""
     server, agent = pod.server, pod.agent
     agent.settle(server, now)
     view = NodeView(
         pod_uid=pod.uid,
-        boot_id=f"{pod.uid}-{agent.boots}",
+        boot_id=boot_id_of(pod),
         seq=seq,
+        clock_ms=int(now * 1000),
         process=ProcessState.GONE if server is None else ProcessState.WAITING,
         copy=CopyView() if disk is None else _describe(disk, append_only=append_only),
         promised_term=agent.promise.term,

@@ -45,7 +45,6 @@ class Server:
     """The very process that it is attached to, which may be one of a pod that is gone."""
     whole: bool = False
     hung: bool = False
-    paused_until: float = 0.0
     least: int = 0
     """Without how many attached replicas it refuses writes."""
     acks: dict[int, float] = field(default_factory=dict)

@@ -34,7 +34,7 @@ from valkey_operator.core.shard import failover, plan, primary, proof, terms
 from valkey_operator.core.shard.announcement import announce
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.core.shard.plan import plan_shard
-from valkey_operator.core.shard.steps import Kill, Open, Park, Promote, ShardPlan, SwapRecord, Unpause
+from valkey_operator.core.shard.steps import Kill, Open, Park, Promote, Release, ShardPlan, SwapRecord
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.states import Health, ProcessState
@@ -489,6 +489,10 @@ def who_is_named_starts_whatever_its_terms(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leave, "starts_against_terms", True)
 
 
+def leave_counts_from_the_order(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Leave, "counts_from_the_order", True)
+
+
 def leave_counts_from_the_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leave, "counts_from_the_record", True)
 
@@ -533,6 +537,7 @@ CASES: list[tuple[Story, Patch]] = [
     (a_primary_that_was_told_who_could_take_over_finds_an_older_record, who_is_named_starts_whatever_its_terms),
     (a_leader_comes_between_two_questions, leave_counts_from_the_record),
     (a_primary_that_did_not_park_goes_on, who_was_told_to_park_asks_nobody),
+    (a_promotion_comes_late, leave_counts_from_the_order),
 ]
 NUMBERED = [pytest.param(*case, id=f"{number}-{case[0].__name__}") for number, case in enumerate(CASES, start=1)]
 
@@ -572,7 +577,7 @@ def test_who_has_resynced_fully_with_a_primary_that_was_just_promoted_takes_over
     stage = Stage(persistent=False)
     stage.world.rules.counts_unrecorded = True
     stage.world.wished = "x-1"
-    stage.pause_before(Unpause)
+    stage.pause_before(Release)
     stage.operator.resign(politely=False)
     stage.world.kill(stage.place("x-2"))
     stage.go(2, led=False)

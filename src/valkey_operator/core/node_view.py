@@ -37,6 +37,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     pod_uid: str
     boot_id: str
     seq: int
+    clock_ms: int = 0
+    """When the agent said so, by its own clock."""
     agent_version: str = ""
     process: ProcessState = ProcessState.SHUT
     starts: int = 0

@@ -58,6 +58,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         pod_uid=report.pod_uid,
         boot_id=report.boot_id,
         seq=report.seq,
+        clock_ms=report.clock_ms,
         agent_version=report.agent_version,
         process=_PROCESS_STATES.get(report.process, ProcessState.SHUT),
         starts=report.starts,
