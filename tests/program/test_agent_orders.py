@@ -14,7 +14,7 @@ from tests.support.agent_program import Ground
 from tests.support.agents import NODE, OPERATOR, POD_UID
 from tests.support.certificates import write_tls
 from tests.support.ports import free_port
-from valkey_operator.api.shard import ValkeyShardSpec
+from tests.support.shards import record
 from valkey_operator.controllers.agents.channels import Channels, Target
 from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.messages import Outcome
@@ -115,7 +115,7 @@ def test_leave_goes_with_an_order_that_makes_a_primary_of_the_node_on_record_in_
 
 def record_of_cart(**spec: Any) -> ShardObject:
     meta = ObjectMeta(namespace="shop", name="cart", uid="uid", resource_version="1")
-    return ShardObject(metadata=meta, spec=ValkeyShardSpec(**spec))
+    return ShardObject(metadata=meta, spec=record(**spec))
 
 
 def test_an_old_term_is_refused_here_and_by_the_agent(tmp_path: Path) -> None:
