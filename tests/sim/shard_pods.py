@@ -94,6 +94,7 @@ def report(pod: Pod, disk: Disk | None, *, seq: int, now: float, append_only: bo
         former_replication_id=server.former,
         former_id_valid_below=server.former_below,
         link=None if server.is_primary else LinkView(primary=primary, up=server.linked),
+        good_replicas=server.attached(now) if server.least else None,
         whole=server.whole,
         fenced=server.is_primary and server.least == FENCED,
     )

@@ -30,7 +30,7 @@ from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.start import Decision
 from valkey_operator.agent.watch import Look, ProcessId, Sign, Watched
 from valkey_operator.api.shard import ValkeyShardSpec
-from valkey_operator.core.shard import failover, plan, primary, proof, terms
+from valkey_operator.core.shard import announcement, failover, plan, primary, proof, terms
 from valkey_operator.core.shard.announcement import announce
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.core.shard.plan import plan_shard
@@ -501,6 +501,23 @@ def who_was_told_to_park_asks_nobody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leave, "who_did_not_park_is_mute", True)
 
 
+def a_primary_reaches_the_operator_and_none_of_its_replicas() -> None:
+    """With Quorum it refuses writes then; its replicas, which reach each other, choose one that takes them."""
+    stage = Stage(durability="Quorum")
+    stage.cut("x-0", operator=False, api=False)
+    stage.go(LONG_ENOUGH_S)
+    expect(stage.primary != "x-0", "nobody took over")
+    expect(stage.write() == 1, "nobody takes writes, or two do")
+    stage.place("x-0").machine.heal()
+    stage.go(LONG_ENOUGH_S)
+    expect(len(stage.server("x-0").values) == 4, "x-0 does not follow")
+
+
+def who_has_most_is_chosen(patch: pytest.MonkeyPatch) -> None:
+    real = announcement.announce
+    patch.setattr(failover, "announce", lambda facts, why, **_: real(facts, why))
+
+
 def terms_do_not_matter(patch: pytest.MonkeyPatch) -> None:
     def check(order: pb.Order, *, pod_uid: str, promise: Promise, given: promise.Given) -> Promise:
         newer = pb.Order(
@@ -538,6 +555,7 @@ CASES: list[tuple[Story, Patch]] = [
     (a_leader_comes_between_two_questions, leave_counts_from_the_record),
     (a_primary_that_did_not_park_goes_on, who_was_told_to_park_asks_nobody),
     (a_promotion_comes_late, leave_counts_from_the_order),
+    (a_primary_reaches_the_operator_and_none_of_its_replicas, who_has_most_is_chosen),
 ]
 NUMBERED = [pytest.param(*case, id=f"{number}-{case[0].__name__}") for number, case in enumerate(CASES, start=1)]
 

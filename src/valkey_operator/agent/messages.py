@@ -72,6 +72,7 @@ def _replication(info: ReplicationInfo) -> pb.Replication:
         former_replication_id=info.former_replication_id,
         former_id_valid_below=info.former_id_valid_below,
         link=None if link is None else _link(link),
+        good_replicas=info.good_replicas,
         replicas=[
             pb.Replica(
                 address=pb.Address(host=replica.host, port=replica.port),

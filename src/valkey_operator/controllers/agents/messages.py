@@ -71,6 +71,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         former_replication_id=replication.former_replication_id or None,
         former_id_valid_below=_given(replication, "former_id_valid_below"),
         link=_link(replication.link) if replication.HasField("link") else None,
+        good_replicas=_given(replication, "good_replicas"),
         fenced=_given(report, "fenced"),
         copy=_copy(report.persisted),
         promised_term=report.promised_term,

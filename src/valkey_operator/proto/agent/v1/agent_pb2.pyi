@@ -326,7 +326,7 @@ class Server(_message.Message):
     def __init__(self, version: _Optional[str] = ..., run_id: _Optional[str] = ..., mode: _Optional[str] = ...) -> None: ...
 
 class Replication(_message.Message):
-    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas")
+    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas", "good_replicas")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -334,6 +334,7 @@ class Replication(_message.Message):
     FORMER_ID_VALID_BELOW_FIELD_NUMBER: _ClassVar[int]
     LINK_FIELD_NUMBER: _ClassVar[int]
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    GOOD_REPLICAS_FIELD_NUMBER: _ClassVar[int]
     role: Role
     replication_id: str
     offset: int
@@ -341,7 +342,8 @@ class Replication(_message.Message):
     former_id_valid_below: int
     link: Link
     replicas: _containers.RepeatedCompositeFieldContainer[Replica]
-    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ...) -> None: ...
+    good_replicas: int
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ..., good_replicas: _Optional[int] = ...) -> None: ...
 
 class Link(_message.Message):
     __slots__ = ("primary", "up", "sync_in_progress", "received_offset")
