@@ -6,7 +6,7 @@ Refuses to know: what happens by itself (shard_model.py), and who gives orders (
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.sim.shard_leave import Leave, reach
@@ -215,6 +215,9 @@ class Ground:
         fits = promise.given in {Given.ANY, Given.PRIMARY if server.is_primary else Given.REPLICA}
         if fits and not server.hung and pod.agent.runs and (is_writer or server.linked):
             pod.mark = (promise.epoch, server.is_primary)
+            place = self.places[pod.node]
+            if place.disk is not None and place.pod is pod:
+                place.disk = replace(place.disk, epoch=promise.epoch, was_primary=server.is_primary)
 
 
 def _look(server: Server | None) -> object:

@@ -70,7 +70,7 @@ def report(pod: Pod, disk: Disk | None, *, seq: int, now: float, append_only: bo
         seq=seq,
         clock_ms=int(now * 1000),
         process=ProcessState.GONE if server is None else ProcessState.WAITING,
-        copy=CopyView() if disk is None else _describe(disk, append_only=append_only),
+        copy=_unsaved(pod) if disk is None else _describe(disk, append_only=append_only),
         promised_term=agent.promise.term,
         promised_epoch=agent.promise.epoch,
         terms=agent.promise.terms,
@@ -98,6 +98,12 @@ def report(pod: Pod, disk: Disk | None, *, seq: int, now: float, append_only: bo
         whole=server.whole,
         fenced=server.is_primary and server.least == FENCED,
     )
+
+
+def _unsaved(pod: Pod) -> CopyView:
+    """The mark of a copy that is in memory alone."""
+    epoch, was_primary = pod.mark
+    return CopyView(epoch=epoch or None, was_primary=was_primary)
 
 
 def _describe(disk: Disk, *, append_only: bool) -> CopyView:

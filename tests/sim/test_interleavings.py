@@ -589,11 +589,9 @@ def test_the_ghost_of_a_replica_that_grants_on_is_waited_for() -> None:
     stage.go(LONG_ENOUGH_S)
 
 
-@pytest.mark.xfail(reason="its history is not on record before a leader looks again, and is passed over", strict=True)
 def test_who_has_resynced_fully_with_a_primary_that_was_just_promoted_takes_over_from_it() -> None:
     """The leader is gone right after a promotion; a listed replica restarts, and then that primary dies."""
     stage = Stage(persistent=False)
-    stage.world.rules.counts_unrecorded = True
     stage.world.wished = "x-1"
     stage.pause_before(Release)
     stage.operator.resign(politely=False)

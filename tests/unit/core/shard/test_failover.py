@@ -20,7 +20,7 @@ from tests.support.shards import (
     waiting,
 )
 from valkey_operator.api.shard import PendingChange, ValkeyShardSpec
-from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.node_view import CopyView, NodeView
 from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Detach, Kill, Reason, ShardPlan, SwapRecord
@@ -92,6 +92,12 @@ class TestAfterTheAnnouncement:
         found = swapped(plan)
         assert (found.primary, found.pending, found.promotable) == ("x-2", None, ["x-1"])
         assert found.epoch > 8
+
+    def test_one_that_was_whole_in_this_epoch_counts_though_its_history_is_not_on_record_yet(self) -> None:
+        """It resynced fully with a primary that was just promoted, and no leader has looked since."""
+        resynced = deaf(replication_id=NEXT, offset=120, copy=CopyView(epoch=7))
+        plan = plan_shard(shard(SILENT, member("x-1", deaf()), member("x-2", resynced), on_record=announced(2)))
+        assert swapped(plan).primary == "x-2"
 
     def test_a_primary_that_came_back_and_has_most_is_chosen_again(self) -> None:
         back = member("x-0", parked(promised_epoch=8, offset=130))
