@@ -96,8 +96,8 @@ def _may_be_unbroken(view: NodeView | None) -> bool:
 def _is_in_epoch(facts: ShardFacts, member: Member) -> bool:
     """Whether it has what the epoch began with, in the recorded history, or in one that came of it since.
 
-    The replication id alone does not tell: a replica takes its primary's before it has what came before. Its agent marks
-    a copy that was whole in this epoch, also of a primary whose new history nobody has recorded yet.
+    The replication id alone does not tell: a replica takes its primary's before it has what came before. Its agent
+    marks a copy that was whole in this epoch, also of a primary whose new history nobody has recorded yet.
     """
     view, record = member.view, facts.record
     if view is None or record.replication_id is None or view.copy.epoch == record.epoch:
