@@ -37,7 +37,6 @@ from valkey_operator.core.render.pod import SERVER_PORT, server_image
 from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, has_no_server
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
-from valkey_operator.valkey.live import live_settings, settings_digest
 from valkey_operator.valkey.states import Health
 
 
@@ -153,7 +152,7 @@ class ValkeyGround:
             members=members,
             replicas=replicas,
             writing=writing,
-            settings_digest=settings_digest(live_settings(source.directives)),
+            settings_digest=source.settings_digest,
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             primary_pod_ended=ended,
             leave_until=self._leave_until(valkey.key, writing),
