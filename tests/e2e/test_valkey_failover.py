@@ -180,3 +180,28 @@ def test_with_available_a_replica_that_is_silent_holds_nobody_up(shop: Shop, lay
         os.kill(server_of(shop, layout, "cart-0"), signal.SIGKILL)
         assert write_to_successor(shop) == "cart-2"
     wait_until_whole(shop)
+
+
+def test_with_quorum_a_primary_that_does_not_reach_its_replicas_is_replaced(shop: Shop, layout: Layout) -> None:
+    open_cart(shop, durability="Quorum")
+    with alone(shop, layout):
+        successor = write_to_successor(shop)
+    wait_until_whole(shop)
+    assert shop.status()["primary"] == successor
+
+
+def test_with_quorum_a_primary_stays_and_the_status_tells_where_its_only_replica_could_not_write_either(
+    shop: Shop, layout: Layout
+) -> None:
+    shop.apply(valkey(replicas=2, durability="Quorum"))
+    shop.wait_for_state("Ready")
+    with broken(layout, Partition.between(layout, pod_name(shop, "cart-0"), pod_name(shop, "cart-1"))):
+
+        def told() -> bool | None:
+            return True if shop.status().get("reason") == "TooFewReplicas" else None
+
+        shop.cluster.wait_for("the status to say why", told, shop.namespace)
+        assert "NOREPLICAS" in answer_to_a_write(shop)
+    shop.wait_for_state("Ready", deadline_s=180)
+    assert shop.status()["primary"] == "cart-0"
+    shop.write(100)
