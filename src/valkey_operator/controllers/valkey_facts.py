@@ -175,6 +175,7 @@ class ValkeyGround:
             pod_ip=pod.ip if pod else None,
             pod_ready=pod is not None and pod.ready,
             pod_leaving=pod is not None and pod.leaving,
+            role_label=pod.role if pod else None,
             server_started=pod is not None and pod.server_started,
             cordoned=pod is not None and pod.cordoned,
             stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),
