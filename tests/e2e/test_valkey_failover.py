@@ -142,6 +142,7 @@ def test_a_primary_that_nobody_lets_write_refuses_writes_until_somebody_does(sho
         )
 
 
+@pytest.mark.timeout(LONG_OUTAGE_S + 600)
 def test_with_half_of_its_replicas_a_primary_needs_neither_operator_nor_api_server(
     shop: Shop, layout: Layout, request: pytest.FixtureRequest
 ) -> None:
