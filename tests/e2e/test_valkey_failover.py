@@ -36,8 +36,9 @@ def open_cart(shop: Shop, **spec: Any) -> None:
     shop.cluster.wait_for_pods(shop.namespace, CLIENT)
 
 
-def kill_primary(shop: Shop, layout: Layout) -> None:
-    os.kill(process_named(find_pod(layout, pod_name(shop, "cart-0")), "valkey", "valkey-server").pid, signal.SIGKILL)
+def server_of(shop: Shop, layout: Layout, node: str) -> int:
+    """The process id of a node's server."""
+    return process_named(find_pod(layout, pod_name(shop, node)), "valkey", "valkey-server").pid
 
 
 def machine_of(shop: Shop, node: str) -> str:
@@ -54,6 +55,19 @@ def wait_for_successor(shop: Shop, former: str = "cart-0") -> str:
         return str(found) if found not in (former, None) else None
 
     return shop.cluster.wait_for(f"another primary than {former}", other, shop.namespace, deadline_s=90)
+
+
+def write_to_successor(shop: Shop) -> str:
+    """Another one than the first node takes over, and takes writes; which."""
+    successor = wait_for_successor(shop)
+    shop.write(150)
+    return successor
+
+
+def wait_until_whole(shop: Shop) -> None:
+    """Who was lost is back, and everybody has all that was written."""
+    shop.wait_for_state("Ready", deadline_s=180)
+    shop.wait_for_copies(150, *NODES)
 
 
 def events(shop: Shop) -> set[str]:
@@ -79,39 +93,31 @@ def alone(shop: Shop, layout: Layout) -> Iterator[None]:
 def test_a_replica_takes_over_when_the_primarys_machine_is_cut_off(shop: Shop, layout: Layout) -> None:
     open_cart(shop)
     with broken(layout, NodeCut(machine_of(shop, "cart-0"))):
-        successor = wait_for_successor(shop)
-        shop.write(150)
+        successor = write_to_successor(shop)
         assert {"FailoverStarted", "PrimaryLost"} <= events(shop)
-    shop.wait_for_state("Ready", deadline_s=180)
+    wait_until_whole(shop)
     assert shop.status()["primary"] == successor, "who comes back follows"
-    shop.wait_for_copies(150, *NODES)
 
 
 def test_a_primary_that_was_frozen_comes_back_as_a_replica(shop: Shop, layout: Layout) -> None:
     open_cart(shop)
     with broken(layout, PodFreeze.of(layout, pod_name(shop, "cart-0"))):
-        wait_for_successor(shop)
-        shop.write(150)
-    shop.wait_for_state("Ready", deadline_s=180)
-    shop.wait_for_copies(150, *NODES)
+        write_to_successor(shop)
+    wait_until_whole(shop)
 
 
 def test_a_server_that_hangs_is_killed_and_replaced(shop: Shop, layout: Layout) -> None:
     open_cart(shop)
     with broken(layout, Pause.of(layout, pod_name(shop, "cart-0"), container="valkey", process="valkey-server")):
-        wait_for_successor(shop)
-        shop.write(150)
-    shop.wait_for_state("Ready", deadline_s=180)
-    shop.wait_for_copies(150, *NODES)
+        write_to_successor(shop)
+    wait_until_whole(shop)
 
 
 def test_a_pod_that_is_deleted_by_force_is_replaced(shop: Shop) -> None:
     open_cart(shop)
     shop.delete_pod("cart-0", force=True)
-    wait_for_successor(shop)
-    shop.write(150)
-    shop.wait_for_state("Ready", deadline_s=180)
-    shop.wait_for_copies(150, *NODES)
+    write_to_successor(shop)
+    wait_until_whole(shop)
 
 
 def test_nobody_takes_over_while_the_operator_reaches_the_primary(shop: Shop, layout: Layout) -> None:
@@ -136,11 +142,12 @@ def test_a_primary_that_nobody_lets_write_refuses_writes_until_somebody_does(sho
         )
 
 
+@pytest.mark.timeout(LONG_OUTAGE_S + 600)
 def test_with_half_of_its_replicas_a_primary_needs_neither_operator_nor_api_server(
     shop: Shop, layout: Layout, request: pytest.FixtureRequest
 ) -> None:
     open_cart(shop)
-    server = process_named(find_pod(layout, pod_name(shop, "cart-0")), "valkey", "valkey-server").pid
+    server = server_of(shop, layout, "cart-0")
     cut = Partition.between(layout, pod_name(shop, "cart-0"), pod_name(shop, "cart-1"))
     lasts_s = LONG_OUTAGE_S if request.config.getoption("--full") else OUTAGE_S
     with without_deployed_operator(shop.cluster), broken(layout, cut), broken(layout, ApiServerDown()):
@@ -157,28 +164,45 @@ def test_with_half_of_its_replicas_a_primary_needs_neither_operator_nor_api_serv
 def test_with_quorum_nobody_takes_over_who_might_lack_what_was_confirmed(shop: Shop, layout: Layout) -> None:
     open_cart(shop, durability="Quorum")
     with broken(layout, PodFreeze.of(layout, pod_name(shop, "cart-1"))):
-        os.kill(
-            process_named(find_pod(layout, pod_name(shop, "cart-0")), "valkey", "valkey-server").pid, signal.SIGKILL
-        )
+        os.kill(server_of(shop, layout, "cart-0"), signal.SIGKILL)
 
         def told() -> bool | None:
             return True if "set spec.durability to Available" in (shop.status().get("message") or "") else None
 
         shop.cluster.wait_for("the status to say why", told, shop.namespace)
         assert shop.status()["state"] == "Degraded"
-    wait_for_successor(shop)
-    shop.write(150)
-    shop.wait_for_state("Ready", deadline_s=180)
-    shop.wait_for_copies(150, *NODES)
+    write_to_successor(shop)
+    wait_until_whole(shop)
 
 
 def test_with_available_a_replica_that_is_silent_holds_nobody_up(shop: Shop, layout: Layout) -> None:
     open_cart(shop)
     with broken(layout, PodFreeze.of(layout, pod_name(shop, "cart-1"))):
-        os.kill(
-            process_named(find_pod(layout, pod_name(shop, "cart-0")), "valkey", "valkey-server").pid, signal.SIGKILL
-        )
-        assert wait_for_successor(shop) == "cart-2"
-        shop.write(150)
+        os.kill(server_of(shop, layout, "cart-0"), signal.SIGKILL)
+        assert write_to_successor(shop) == "cart-2"
+    wait_until_whole(shop)
+
+
+def test_with_quorum_a_primary_that_does_not_reach_its_replicas_is_replaced(shop: Shop, layout: Layout) -> None:
+    open_cart(shop, durability="Quorum")
+    with alone(shop, layout):
+        successor = write_to_successor(shop)
+    wait_until_whole(shop)
+    assert shop.status()["primary"] == successor
+
+
+def test_with_quorum_a_primary_stays_and_the_status_tells_where_its_only_replica_could_not_write_either(
+    shop: Shop, layout: Layout
+) -> None:
+    shop.apply(valkey(replicas=2, durability="Quorum"))
+    shop.wait_for_state("Ready")
+    with broken(layout, Partition.between(layout, pod_name(shop, "cart-0"), pod_name(shop, "cart-1"))):
+
+        def told() -> bool | None:
+            return True if shop.status().get("reason") == "TooFewReplicas" else None
+
+        shop.cluster.wait_for("the status to say why", told, shop.namespace)
+        assert "NOREPLICAS" in answer_to_a_write(shop)
     shop.wait_for_state("Ready", deadline_s=180)
-    shop.wait_for_copies(150, *NODES)
+    assert shop.status()["primary"] == "cart-0"
+    shop.write(100)

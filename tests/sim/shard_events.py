@@ -105,16 +105,6 @@ class Bound(Event):
 
 
 @dataclass(frozen=True)
-class Paused(Event):
-    pass
-
-
-@dataclass(frozen=True)
-class Unpaused(Event):
-    pass
-
-
-@dataclass(frozen=True)
 class TurnedAway(Event):
     """It gets through to whom it follows, who has no link itself and serves nobody."""
 

@@ -6,7 +6,7 @@ Refuses to know: what happens by itself (shard_model.py), and who gives orders (
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.sim.shard_leave import Leave, reach
@@ -123,7 +123,7 @@ class Ground:
         """A client writes to whoever lets it."""
         for pod in self.pods():
             server = pod.server
-            if server is not None and self.takes_writes(pod) and server.paused_until <= self.now:
+            if server is not None and self.takes_writes(pod):
                 first = self.acknowledged + 1
                 self.acknowledged += count
                 server.take(tuple(range(first, first + count)), counts_alone=self.append_only)
@@ -141,7 +141,7 @@ class Ground:
             self.detach_from(server)
         if found is not None and server.source is found and not server.partially:
             self._keep_copy(pod, server)
-            if found.is_primary and found.paused_until <= self.now:
+            if found.is_primary:
                 found.keep_alive()
         most = None if everything else self.chance.randint(0, self.places[pod.node].pace)
         copy(server, self.now, most)
@@ -224,6 +224,9 @@ class Ground:
         fits = promise.given in {Given.ANY, Given.PRIMARY if server.is_primary else Given.REPLICA}
         if fits and not server.hung and pod.agent.runs and (is_writer or server.linked):
             pod.mark = (promise.epoch, server.is_primary)
+            place = self.places[pod.node]
+            if place.disk is not None and place.pod is pod:
+                place.disk = replace(place.disk, epoch=promise.epoch, was_primary=server.is_primary)
 
 
 def _look(server: Server | None) -> object:

@@ -4,11 +4,12 @@ Owns: what each order does to the server. Refuses to know: who gives it, and why
 """
 
 from tests.sim.shard_model import BrokenRuleError, Pod, World
+from tests.sim.shard_pods import boot_id_of
 from tests.sim.shard_servers import Server
 from valkey_operator.agent import orders
 from valkey_operator.agent.orders import Refusal
 from valkey_operator.agent.promise import Given, given_by_start
-from valkey_operator.core.shard.steps import Bind, Follow, Kill, Open, Order, Park, Pause, Promote, Unpause
+from valkey_operator.core.shard.steps import Bind, Follow, Kill, Open, Order, Park, Promote, Release
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
@@ -34,6 +35,9 @@ def obey(world: World, pod: Pod, step: Order, order: pb.Order) -> None:
     except Refusal as refusal:
         raise NotObeyed(f"{pod.node}: {refusal}") from None
     agent.keep(accepted, pod.server, world.now)
+    if order.HasField("leave") and order.leave.boot_id == boot_id_of(pod):
+        asked_at = world.now if world.leave.counts_from_the_order else order.leave.clock_ms / 1000
+        agent.take(operator=max(agent.of_this_epoch().operator, asked_at))
     world.tell(f"order of term {order.term}, epoch {order.epoch}: {type(step).__name__} {pod.node} ({pod.uid})")
     if isinstance(step, Bind):
         _bind(world, pod, step.terms)
@@ -94,10 +98,8 @@ def _command(world: World, pod: Pod, server: Server, step: Order) -> None:
                 raise NotObeyed(f"{pod.node} has other data than were meant")
             _bind(world, pod, step.terms)
             world.promote(pod)
-        case Pause():
-            server.paused_until = world.now + step.milliseconds / 1000
-        case Unpause():
-            server.paused_until = world.now
+        case Release():
+            pass
         case _:
             raise BrokenRuleError(f"nobody asked for {step}")
 

@@ -60,7 +60,6 @@ class Server:
     """Whether its last resync was a partial one."""
     whole: bool = False
     hung: bool = False
-    paused_until: float = 0.0
     least: int = 0
     """Without how many attached replicas it refuses writes."""
     acks: dict[int, float] = field(default_factory=dict)
@@ -155,11 +154,11 @@ def attach(name: str, server: Server, source: Server, ground: Ground) -> bool:
 
 
 def copy(server: Server, now: float, most: int | None) -> None:
-    """Take over what the source has more; `most` values, or all. A pause of writes holds these back, too."""
+    """Take over what the source has more; `most` values, or all."""
     source = server.source
     if source is None or source.hung or server.hung:
         return
-    taken = source.values[len(server.values) :][: 0 if server.paused_until > now else most]
+    taken = source.values[len(server.values) :][:most]
     server.values += taken
     server.ends = source.ends[: len(server.values)]
     has_all = len(server.values) == len(source.values)

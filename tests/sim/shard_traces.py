@@ -18,13 +18,11 @@ from tests.sim.shard_events import (
     Hung,
     KeptAlive,
     Opened,
-    Paused,
     Promoted,
     Saved,
     Step,
     Told,
     TurnedAway,
-    Unpaused,
     Wiped,
     Woken,
     Written,
@@ -42,14 +40,13 @@ class _Known:
     server: Server | None = None
     disk: Disk | None = None
     hung: bool = False
-    paused: bool = False
     least: int = 0
 
-    def changes(self, place: Place, now: float) -> Iterator[Event]:
+    def changes(self, place: Place) -> Iterator[Event]:
         """Take over what is so by now, telling it."""
         name, server = place.name, _past_the_gate(place)
         if self.server is not None and server is not self.server:
-            self.server, self.hung, self.paused = None, False, False
+            self.server, self.hung = None, False
             yield Ended(name)
         if self.disk is not None and place.disk is None:
             self.disk = None
@@ -62,9 +59,6 @@ class _Known:
         if server.least != self.least:
             self.least = server.least
             yield Bound(name, server.least)
-        if (server.paused_until > now) != self.paused:
-            self.paused = not self.paused
-            yield Paused(name) if self.paused else Unpaused(name)
         if server.hung:
             self.hung = True
             yield Hung(name)
@@ -125,8 +119,9 @@ class TracedWorld(World):
 
     def save(self, place: Place) -> None:
         self.catch_up()
+        before = place.disk
         super().save(place)
-        if place.disk is not self._known[place.name].disk:
+        if place.disk is not before:
             self._known[place.name].disk = place.disk
             self._take_down(Saved(place.name))
 
@@ -136,7 +131,7 @@ class TracedWorld(World):
 
     def _changes(self) -> Iterator[Event]:
         for name, place in self.places.items():
-            yield from self._known[name].changes(place, self.now)
+            yield from self._known[name].changes(place)
 
     def _replicated(self, pod: Pod, server: Server, before: Server) -> Iterator[Event]:
         source, node = server.source, pod.node
@@ -148,7 +143,7 @@ class TracedWorld(World):
             return
         if is_new:
             yield Attached(node, self._node_of(source), server.partially)
-            if source.is_primary and not server.partially and source.paused_until <= self.now:
+            if source.is_primary and not server.partially:
                 yield KeptAlive(self._node_of(source), node)
         if (server.values, server.offset) != (before.values, before.offset):
             yield Copied(node, server.values[-1] if server.values else None, server.offset == source.offset)

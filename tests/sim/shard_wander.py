@@ -16,7 +16,6 @@ from valkey_operator.valkey.boot import FENCED
 from valkey_operator.valkey.info import Role
 
 NODES = 3
-PAUSE_S = 1000.0
 
 
 class NoRules(Rules):
@@ -44,7 +43,7 @@ class Walk:
         self._briskness = self._chance.choice([0.2, 0.5, 0.8])
         """How likely replicas get somewhere between two acts."""
         strikes = [self._hang, self._cut] if self._chance.random() < 0.5 else [self._count_replicas]
-        acts: list[Callable[[Place], None]] = [self._end, self._save, self._fence, self._pause, *strikes]
+        acts: list[Callable[[Place], None]] = [self._end, self._save, self._fence, *strikes]
         self._acts = [self._write, self._order, self._open, *acts]
         self._weights = [self._chance.randint(8, 16) for _ in range(3)] + [self._chance.randint(1, 4) for _ in acts]
 
@@ -113,11 +112,6 @@ class Walk:
     def _bind(self, place: Place, least: int) -> None:
         if place.server is not None and not place.server.hung:
             place.server.least = 0 if place.server.least else least
-
-    def _pause(self, place: Place) -> None:
-        server, now = place.server, self.world.now
-        if server is not None and not server.hung:
-            server.paused_until = now if server.paused_until > now else now + PAUSE_S
 
     def _hang(self, place: Place) -> None:
         if place.server is not None:

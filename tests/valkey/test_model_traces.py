@@ -18,7 +18,7 @@ from tests.valkey.trace_replay import DifferenceError, replay
 
 EVENTS = 80
 WALKS = range(6)
-LIVES = (10, 29, 50, 57)
+LIVES = (10, 34, 50, 57)
 FAULTS = ("process", "pod", "disk", "network", "zone", "hang")
 """Without ghosts, of which a node has two servers; what agents do is not replayed."""
 Mutation = Callable[[pytest.MonkeyPatch], None]
@@ -71,7 +71,7 @@ def take_writes_behind_a_fence(patch: pytest.MonkeyPatch) -> None:
     [
         (0, resync_fully_always, "the answer is '.CONTINUE"),
         (0, keep_the_history_when_promoted, "replication id"),
-        (1, take_writes_behind_a_fence, "it does not take"),
+        (2, take_writes_behind_a_fence, "it does not take"),
     ],
 )
 def test_a_model_without_one_of_its_rules_is_found_out(

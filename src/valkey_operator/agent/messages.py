@@ -11,13 +11,14 @@ from valkey_operator.valkey.info import LinkStatus, PrimaryLink, ReplicationInfo
 from valkey_operator.valkey.terms import Terms
 
 
-def report_message(report: Report) -> pb.NodeReport:
-    """The whole report."""
+def report_message(report: Report, clock_s: float) -> pb.NodeReport:
+    """The whole report, said at that moment of the agent's clock."""
     facts = report.facts
     message = pb.NodeReport(
         pod_uid=report.pod_uid,
         boot_id=report.boot_id,
         seq=report.seq,
+        clock_ms=int(clock_s * 1000),
         agent_version=report.agent_version,
         process=f"PROCESS_STATE_{facts.process.state.name}",
         starts=facts.process.starts,
@@ -71,6 +72,7 @@ def _replication(info: ReplicationInfo) -> pb.Replication:
         former_replication_id=info.former_replication_id,
         former_id_valid_below=info.former_id_valid_below,
         link=None if link is None else _link(link),
+        good_replicas=info.good_replicas,
         replicas=[
             pb.Replica(
                 address=pb.Address(host=replica.host, port=replica.port),

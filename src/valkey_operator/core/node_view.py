@@ -37,6 +37,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     pod_uid: str
     boot_id: str
     seq: int
+    clock_ms: int = 0
+    """When the agent said so, by its own clock."""
     agent_version: str = ""
     process: ProcessState = ProcessState.SHUT
     starts: int = 0
@@ -49,6 +51,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     former_replication_id: str | None = None
     former_id_valid_below: int | None = None
     link: LinkView | None = None
+    good_replicas: int | None = None
+    """Those that a server counts which needs some to write; None where it needs none."""
     whole: bool = False
     """The data set in memory was complete at least once since the process started."""
     fenced: bool | None = None

@@ -22,6 +22,7 @@ _NO_REPLICATION_ID = "0" * 40
 _NO_SECOND_OFFSET = -1
 _LINK_NEVER_WAS_UP = -1
 _WRITTEN = "ok"
+_GOOD_REPLICAS = "min_replicas_good_replicas"
 _OLD_WORDS = re.compile(r"(?<![a-z])(master|slave)(?=s?[0-9]*(_|$))")
 _NEW_WORDS = {"master": "primary", "slave": "replica"}
 # Every number in INFO fits 64 bits; int() alone would also take "1_0", " 7" and digits of other scripts.
@@ -105,7 +106,8 @@ class ReplicationInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     Offsets compare only under one replication id. After a promotion the former id stays valid in
     `former_replication_id` for offsets before `former_id_valid_below`; both are None where there was none.
-    `primary_link` is there for a replica and only for a replica.
+    `primary_link` is there for a replica and only for a replica. `good_replicas` are those that a server counts which
+    needs some to write (`min-replicas-to-write`); None where it needs none.
     """
 
     role: Role
@@ -114,6 +116,7 @@ class ReplicationInfo(msgspec.Struct, frozen=True, kw_only=True):
     former_replication_id: str | None
     former_id_valid_below: int | None
     replicas: tuple[ConnectedReplica, ...]
+    good_replicas: int | None = None
     primary_link: PrimaryLink | None
 
 
@@ -176,6 +179,7 @@ def parse_replication(sections: Sections) -> ReplicationInfo:
         former_replication_id=None if former_id == _NO_REPLICATION_ID else former_id,
         former_id_valid_below=None if former_below == _NO_SECOND_OFFSET else former_below,
         replicas=_connected_replicas(fields),
+        good_replicas=_number(fields, _GOOD_REPLICAS) if _GOOD_REPLICAS in fields else None,
         primary_link=_primary_link(fields) if role is Role.REPLICA else None,
     )
 

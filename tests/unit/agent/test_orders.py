@@ -64,7 +64,7 @@ def test_a_promise_is_read_back_as_it_was_kept() -> None:
         ("Park", pb.ParkRequest(), Given.NONE),
         ("Kill", pb.KillRequest(), Given.REPLICA),
         ("Configure", pb.ConfigureRequest(), Given.REPLICA),
-        ("Pause", pb.PauseRequest(), Given.REPLICA),
+        ("Release", pb.ReleaseRequest(), Given.REPLICA),
     ],
 )
 def test_an_order_gives_a_role_or_leaves_the_one_before(name: str, request_: Message, given: Given) -> None:

@@ -47,6 +47,7 @@ def without_positions(view: NodeView) -> NodeView:
     return msgspec.structs.replace(
         view,
         seq=0,
+        clock_ms=0,
         offset=0,
         link=None if link is None else msgspec.structs.replace(link, received_offset=0),
         copy=msgspec.structs.replace(view.copy, offset=0),

@@ -102,14 +102,24 @@ ROLE_PRIMARY: Role
 ROLE_REPLICA: Role
 
 class Order(_message.Message):
-    __slots__ = ("term", "epoch", "pod_uid")
+    __slots__ = ("term", "epoch", "pod_uid", "leave")
     TERM_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     POD_UID_FIELD_NUMBER: _ClassVar[int]
+    LEAVE_FIELD_NUMBER: _ClassVar[int]
     term: int
     epoch: int
     pod_uid: str
-    def __init__(self, term: _Optional[int] = ..., epoch: _Optional[int] = ..., pod_uid: _Optional[str] = ...) -> None: ...
+    leave: Leave
+    def __init__(self, term: _Optional[int] = ..., epoch: _Optional[int] = ..., pod_uid: _Optional[str] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ...) -> None: ...
+
+class Leave(_message.Message):
+    __slots__ = ("boot_id", "clock_ms")
+    BOOT_ID_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_MS_FIELD_NUMBER: _ClassVar[int]
+    boot_id: str
+    clock_ms: int
+    def __init__(self, boot_id: _Optional[str] = ..., clock_ms: _Optional[int] = ...) -> None: ...
 
 class Result(_message.Message):
     __slots__ = ("outcome", "detail", "report", "settings")
@@ -227,15 +237,7 @@ class ConfigureRequest(_message.Message):
     settings: _containers.ScalarMap[str, str]
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
-class PauseRequest(_message.Message):
-    __slots__ = ("order", "milliseconds")
-    ORDER_FIELD_NUMBER: _ClassVar[int]
-    MILLISECONDS_FIELD_NUMBER: _ClassVar[int]
-    order: Order
-    milliseconds: int
-    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., milliseconds: _Optional[int] = ...) -> None: ...
-
-class UnpauseRequest(_message.Message):
+class ReleaseRequest(_message.Message):
     __slots__ = ("order",)
     ORDER_FIELD_NUMBER: _ClassVar[int]
     order: Order
@@ -270,7 +272,7 @@ class Misdirected(_message.Message):
     def __init__(self, leader: _Optional[str] = ...) -> None: ...
 
 class NodeReport(_message.Message):
-    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error")
+    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error", "clock_ms")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     BOOT_ID_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
@@ -290,6 +292,7 @@ class NodeReport(_message.Message):
     MISSES_PRIMARY_FIELD_NUMBER: _ClassVar[int]
     TERMS_FIELD_NUMBER: _ClassVar[int]
     DISK_ERROR_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_MS_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     boot_id: str
     seq: int
@@ -309,7 +312,8 @@ class NodeReport(_message.Message):
     misses_primary: bool
     terms: Terms
     disk_error: DiskError
-    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ...) -> None: ...
+    clock_ms: int
+    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ..., clock_ms: _Optional[int] = ...) -> None: ...
 
 class Server(_message.Message):
     __slots__ = ("version", "run_id", "mode")
@@ -322,7 +326,7 @@ class Server(_message.Message):
     def __init__(self, version: _Optional[str] = ..., run_id: _Optional[str] = ..., mode: _Optional[str] = ...) -> None: ...
 
 class Replication(_message.Message):
-    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas")
+    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas", "good_replicas")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -330,6 +334,7 @@ class Replication(_message.Message):
     FORMER_ID_VALID_BELOW_FIELD_NUMBER: _ClassVar[int]
     LINK_FIELD_NUMBER: _ClassVar[int]
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    GOOD_REPLICAS_FIELD_NUMBER: _ClassVar[int]
     role: Role
     replication_id: str
     offset: int
@@ -337,7 +342,8 @@ class Replication(_message.Message):
     former_id_valid_below: int
     link: Link
     replicas: _containers.RepeatedCompositeFieldContainer[Replica]
-    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ...) -> None: ...
+    good_replicas: int
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ..., good_replicas: _Optional[int] = ...) -> None: ...
 
 class Link(_message.Message):
     __slots__ = ("primary", "up", "sync_in_progress", "received_offset")
