@@ -47,6 +47,8 @@ class Life:
             least_confirmations=chance.choice([1, 1, 2]),
             replicas=chance.choice(SIZES),
         )
+        hangs = chance.choice([0.0, 0.0, 0.2])
+        self.world.hangs_now = lambda: not self._calm and chance.random() < hangs
         self.world.leave.is_slow = lambda: not self._calm and chance.random() < 0.2
         self._operator = Operator(self.world, self._between)
         self._faults = Faults(self.world, self._some_of(faults) if faults else [])

@@ -5,7 +5,7 @@ shard_servers.py; agents: shard_agents.py; leave to write: shard_leave.py.
 Refuses to know: what happens by itself (shard_model.py), and who gives orders (shard_operator.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -41,6 +41,8 @@ class Ground:
     version: int = 0
     """Of the record."""
     acknowledged: int = 0
+    hangs_now: Callable[[], bool] = lambda: False
+    """Whether a server hangs just when it is told to be primary."""
     wished: str | None = None
     """The node that a user wants as primary."""
     ended_pods: set[str] = field(default_factory=set)

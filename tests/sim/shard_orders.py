@@ -3,6 +3,9 @@
 Owns: what each order does to the server. Refuses to know: who gives it, and why.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from tests.sim.shard_model import BrokenRuleError, Pod, World
 from tests.sim.shard_pods import boot_id_of
 from tests.sim.shard_servers import Server
@@ -86,22 +89,35 @@ def _command(world: World, pod: Pod, server: Server, step: Order) -> None:
             raise NotObeyed(f"the server of {pod.node} answers, and is not killed")
         world.end_server(pod)
         return
-    if server.hung:
-        raise NotObeyed(f"the server of {pod.node} does not answer", promised=True)
+    if server.hung and isinstance(step, Promote):
+        raise _no_answer(pod)
     match step:
         case Follow():
-            world.follow(pod, node_at(step.primary.host))
+            _tell_server(pod, server, partial(world.follow, pod, node_at(step.primary.host)))
         case Park():
-            world.follow(pod, None)
+            _tell_server(pod, server, partial(world.follow, pod, None))
         case Promote():
             if not has_data_meant(server, step):
                 raise NotObeyed(f"{pod.node} has other data than were meant")
             _bind(world, pod, step.terms)
-            world.promote(pod)
+            server.hung = server.hung or world.hangs_now()
+            _tell_server(pod, server, partial(world.promote, pod))
         case Release():
             pass
         case _:
             raise BrokenRuleError(f"nobody asked for {step}")
+
+
+def _tell_server(pod: Pod, server: Server, command: Callable[[], None]) -> None:
+    """One that hangs does it when it wakes."""
+    if server.hung:
+        server.late.append(command)
+        raise _no_answer(pod)
+    command()
+
+
+def _no_answer(pod: Pod) -> NotObeyed:
+    return NotObeyed(f"the server of {pod.node} does not answer", promised=True)
 
 
 def node_at(host: str) -> str:

@@ -4,6 +4,7 @@ Owns: processes, their histories and offsets, resyncs, the copy on disk. A serve
 is one. Refuses to know: who reaches whom, who shall follow whom, and what of it must not be lost.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,6 +61,8 @@ class Server:
     """Whether its last resync was a partial one."""
     whole: bool = False
     hung: bool = False
+    late: list[Callable[[], None]] = field(default_factory=list)
+    """What it was told while it hung, and does when it wakes, though nobody waits for it any more."""
     least: int = 0
     """Without how many attached replicas it refuses writes."""
     acks: dict[int, float] = field(default_factory=dict)

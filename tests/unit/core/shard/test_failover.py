@@ -99,6 +99,13 @@ class TestAfterTheAnnouncement:
         plan = plan_shard(shard(SILENT, member("x-1", deaf()), member("x-2", resynced), on_record=announced(2)))
         assert swapped(plan).primary == "x-2"
 
+    def test_one_that_was_whole_in_this_epoch_and_is_not_listed_has_another_history(self) -> None:
+        """A primary from which nobody could take over has restarted since, in the same epoch, with less."""
+        other = deaf(replication_id=NEXT, offset=120, copy=CopyView(epoch=7))
+        members = (SILENT, member("x-1", deaf()), member("x-2", other))
+        found = swapped(plan_shard(shard(*members, on_record=announced(4, promotable=["x-1"]))))
+        assert (found.primary, found.promotable) == ("x-1", None)
+
     def test_a_primary_that_came_back_and_has_most_is_chosen_again(self) -> None:
         back = member("x-0", parked(promised_epoch=8, offset=130))
         plan = plan_shard(shard(back, member("x-1", deaf()), member("x-2", deaf()), on_record=announced()))
