@@ -112,6 +112,39 @@ def test_a_silent_target_holds_its_source_for_less_than_the_node_timeout(version
     with_cluster_agents(version, tmp_path, 2, talk)
 
 
+@pytest.mark.every_version
+def test_a_replica_that_hangs_refuses_a_change_of_slots_once_and_not_for_each(version: str, tmp_path: Path) -> None:
+    async def talk(agents: list[ClusterAgent]) -> None:
+        target, source, replica = agents
+        ids = await form(agents, primaries=2)
+        replica.made.processes[-1].send_signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        result = await target.try_order("TakeSlots", slots="9000-9063", source_id=ids[1])
+        assert (result.outcome, "NOREPLICAS" in result.detail) == (pb.OUTCOME_SERVER_REFUSED, True), result
+        assert time.monotonic() - begun < 2
+        assert (await source.seen()).myself.open_slots == (await target.seen()).myself.open_slots == ()
+
+    with_cluster_agents(version, tmp_path, 3, talk)
+
+
+@pytest.mark.every_version
+def test_no_slot_stays_open_at_a_replica_of_either_side(version: str, tmp_path: Path) -> None:
+    """A source that has heard of the new owner by gossip is told all the same, for its replica has not."""
+
+    async def talk(agents: list[ClusterAgent]) -> None:
+        source, target = agents[:2]
+        ids = await form(agents, primaries=2)
+        await target.order("TakeSlots", slots="0-99", source_id=ids[0])
+        await source.order("GiveSlots", **give(agents, "0-99", ids[1]))
+        await target.order("SettleSlots", slots="0-99", owner_id=ids[1])
+        await source.wait_until("it hears of the new owner", lambda view: 0 not in view.seen.myself.slots)
+        await source.order("SettleSlots", slots="0-99", owner_id=ids[1])
+        for agent in agents:
+            await agent.wait_until("no slot is open", lambda view: not view.seen.myself.open_slots)
+
+    with_cluster_agents(version, tmp_path, 4, talk)
+
+
 def test_slots_move_all_at_once_and_the_report_tells_of_the_end(version: str, tmp_path: Path) -> None:
     async def talk(agents: list[ClusterAgent]) -> None:
         source, target = agents

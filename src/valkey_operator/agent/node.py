@@ -231,9 +231,9 @@ class Node:
         except TimeoutError:
             return False
 
-    def connection_for_keys(self) -> ServerConnection:
-        """Another connection to the server, on which keys come as they are; whoever asks for it closes it."""
-        return ServerConnection(self._gate.socket, self._gate.password, binary=True)
+    def another_connection(self, *, binary: bool = False) -> ServerConnection:
+        """Another connection to the server, for what others should not wait for; whoever asks for it closes it."""
+        return ServerConnection(self._gate.socket, self._gate.password, binary=binary)
 
     def _look_at_process(self) -> bool:
         """Look once; whether anything changed."""

@@ -50,18 +50,17 @@ class SlotOrders:
     async def _take_slots(self, request: pb.TakeSlotsRequest) -> None:
         wanted, source = check_slots(request.slots), check_id(request.source_id)
         own = (await self._server.seen()).myself
-        for slot in wanted - own.slots - _open(own, importing=True, peer=source):
-            await self._server.set_slot(slot, "IMPORTING", source)
+        new = wanted - own.slots - _open(own, importing=True, peer=source)
+        await self._server.set_slots(new, "IMPORTING", source)
 
     async def _give_slots(self, request: pb.GiveSlotsRequest) -> None:
         wanted, target = check_slots(request.slots), check_id(request.target_id)
         route = await self._route(request.target)
         own = (await self._server.seen()).myself
         mine = wanted & own.slots
-        for slot in mine - _open(own, importing=False, peer=target):
-            await self._server.set_slot(slot, "MIGRATING", target)
+        await self._server.set_slots(mine - _open(own, importing=False, peer=target), "MIGRATING", target)
         within_s = min(request.within_ms / 1000 or GIVE_S, MOST_GIVE_S)
-        mover = self._node.connection_for_keys()
+        mover = self._node.another_connection(binary=True)
         try:
             await move_keys(mover, mine, route, within_s=within_s)
         finally:
@@ -77,18 +76,15 @@ class SlotOrders:
         )
 
     async def _settle_slots(self, request: pb.SettleSlotsRequest) -> None:
+        """For all that are named, open or not: by gossip a primary closes its own, and its replicas learn nothing."""
         wanted = check_slots(request.slots)
-        seen = await self._server.seen()
-        opened = _open(seen.myself, importing=True) | _open(seen.myself, importing=False)
+        own = (await self._server.seen()).myself
         if not request.owner_id:
-            for slot in wanted & opened:
-                await self._server.set_slot(slot, "STABLE")
-            return
-        owner = seen.line(check_id(request.owner_id))
-        if owner is not None and owner.myself and (stolen := wanted - owner.slots - _open(owner, importing=True)):
+            return await self._server.set_slots(wanted, "STABLE")
+        owner = check_id(request.owner_id)
+        if owner == own.id and (stolen := wanted - own.slots - _open(own, importing=True)):
             raise Refusal(pb.OUTCOME_OTHER_STATE, f"the node neither owns nor takes the slots {stolen}")
-        for slot in wanted - ((owner.slots if owner else NO_SLOTS) - opened):
-            await self._server.set_slot(slot, "NODE", request.owner_id)
+        return await self._server.set_slots(wanted, "NODE", owner)
 
 
 def _open(line: NodeLine, *, importing: bool, peer: str | None = None) -> Slots:
