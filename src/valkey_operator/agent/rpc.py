@@ -6,13 +6,14 @@ Only the operator's name is served; a certificate that is replaced on disk is us
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import grpc
 import structlog
 from google.protobuf import message_factory
 
+from valkey_operator.agent.cluster_orders import ClusterOrders
 from valkey_operator.agent.configure import bring_settings
 from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
@@ -25,12 +26,14 @@ from valkey_operator.agent.orders import (
     check_address,
     check_order,
     check_promotion,
+    check_running,
     check_start,
     given_by_order,
     terms_in,
 )
-from valkey_operator.agent.report import Report, is_running
+from valkey_operator.agent.report import Report
 from valkey_operator.agent.server import ServerError
+from valkey_operator.agent.slot_orders import SlotOrders
 from valkey_operator.agent.volume import VolumeTakenError
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -58,7 +61,7 @@ class AgentService:
         self._node = node
         self.clients = ClientMover(node)
         self._licence = licence
-        self.orders: dict[str, Callable[[Any], Awaitable[Settings | None]]] = {
+        self.orders: Mapping[str, Callable[[Any], Awaitable[Settings | None]]] = {
             "Open": self._open,
             "Follow": self._follow,
             "Promote": self._promote,
@@ -67,6 +70,8 @@ class AgentService:
             "Configure": self._configure,
             "Bind": self._bind_running,
             "Release": self._release,
+            **ClusterOrders(node).by_name,
+            **SlotOrders(node).by_name,
         }
 
     async def report(self, _request: pb.ReportRequest) -> pb.NodeReport:
@@ -176,10 +181,7 @@ class AgentService:
 
     def _running(self) -> ProcessId:
         """The process of the server that runs."""
-        found = self._node.report.facts.process
-        if found.process is None or not is_running(self._node.report.facts):
-            raise Refusal(pb.OUTCOME_NOT_RUNNING, f"the server is {found.state}")
-        return found.process
+        return check_running(self._node.report.facts)
 
 
 def _outcome_of(error: ServerError) -> pb.Outcome:

@@ -28,6 +28,7 @@ _NEW_WORDS = {"master": "primary", "slave": "replica"}
 # Every number in INFO fits 64 bits; int() alone would also take "1_0", " 7" and digits of other scripts.
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})", re.ASCII)
+_KEYS = re.compile(r"keys=([0-9]{1,20}),", re.ASCII)
 _REPLICA_FIELD = re.compile(r"replica([0-9]{1,9})", re.ASCII)
 
 
@@ -131,6 +132,13 @@ class PersistenceInfo(msgspec.Struct, frozen=True, kw_only=True):
     aof_failed: bool
 
 
+class MemoryInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Section `memory`; `limit_bytes` is 0 where no maxmemory is set."""
+
+    used_bytes: int
+    limit_bytes: int
+
+
 def parse_sections(text: str) -> Sections:
     """Split INFO text into sections (lower-case name) of fields (newer word, raw value).
 
@@ -192,6 +200,18 @@ def parse_persistence(sections: Sections) -> PersistenceInfo:
         snapshot_failed=_text(fields, "rdb_last_bgsave_status") != _WRITTEN,
         aof_failed=_number(fields, "aof_enabled") != 0 and _text(fields, "aof_last_write_status") != _WRITTEN,
     )
+
+
+def parse_memory(sections: Sections) -> MemoryInfo:
+    """Read section `memory`."""
+    fields = _section(sections, "memory")
+    return MemoryInfo(used_bytes=_number(fields, "used_memory"), limit_bytes=_number(fields, "maxmemory"))
+
+
+def parse_keys(sections: Sections) -> int:
+    """How many keys there are in all databases, from section `keyspace`, which has no line for an empty one."""
+    counts = (_KEYS.match(value) for name, value in _section(sections, "keyspace").items() if name.startswith("db"))
+    return sum(int(found[1]) for found in counts if found)
 
 
 def parse_refused_writes(sections: Sections) -> int:

@@ -1,0 +1,168 @@
+"""What is known about a cluster at one moment.
+
+Owns: the facts, what has to be remembered between two looks, and plain questions about single nodes. Refuses to know:
+what all nodes together say (view.py), and what follows from it (plans).
+"""
+
+import enum
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.facts import has_no_server, is_unbroken, waits_at_gate
+from valkey_operator.valkey.boot import Address
+from valkey_operator.valkey.cluster_nodes import NodesView, SlotMigration
+from valkey_operator.valkey.states import Health, ProcessState
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that exists, or whose servers others still speak of. `shard` and `index` are those of its name."""
+
+    name: str
+    shard: int
+    index: int
+    wanted: bool = True
+    hostname: str
+    """What its server announces: by it others' words are known to be about this node."""
+    address: Address | None = None
+    """What it announces to the bus; it outlives the pod."""
+    pod_ready: bool = False
+    pod_leaving: bool = False
+    pod_ended: bool = False
+    """Nothing runs any more of the pod in which its server was."""
+    writes_ended: bool = False
+    """Nobody knows whether its server lives, but whatever let it write has run out."""
+    stale: bool = False
+    """Its pod is of another spec than the present one."""
+    cordoned: bool = False
+    zone: str | None = None
+    machine: str | None = None
+    view: NodeView | None = None
+    """The last report of that very pod; None: nothing was heard of it."""
+    seen: NodesView | None = None
+    """CLUSTER NODES of its server, which runs and answers."""
+    kept: NodesView | None = None
+    """The nodes.conf with which a server at the gate would start; None: it would be a new node."""
+    migrations: tuple[SlotMigration, ...] = ()
+    keys: int | None = None
+    keys_in_slots: Mapping[int, int] = {}
+    """How many keys it has in each slot that is open, on its side."""
+    used_bytes: int | None = None
+    limit_bytes: int | None = None
+
+
+class FailoverKind(enum.StrEnum):
+    """How a replica becomes primary: with the old one's consent, with the others' votes, or by its own word alone."""
+
+    PLANNED = "planned"
+    FORCE = "force"
+    TAKEOVER = "takeover"
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A failover that was ordered. `source` is the id of the node that was primary, `target` the name of the heir."""
+
+    shard: int
+    kind: FailoverKind
+    source: str
+    target: str
+    at: datetime
+
+
+class MoveFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """How often in a row slots could not be moved between two shards, and what the server said last."""
+
+    source: int
+    target: int
+    count: int
+    error: str
+    at: datetime
+
+
+class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to outlive a look and a leader. `formed`: all slots had an owner once, so none is ever simply given out.
+
+    `suspended`: with how many shards the cluster was put to sleep.
+    """
+
+    formed: bool = False
+    suspended: int | None = None
+    attempts: tuple[Attempt, ...] = ()
+    failures: tuple[MoveFailure, ...] = ()
+
+
+class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a plan depends on. `members` are in the order of shard and index."""
+
+    record: ClusterRecord
+    members: tuple[Member, ...]
+    shards: int
+    replicas: int
+    node_timeout_s: float = 5.0
+    may_lose: bool = False
+    """Whether slots without an owner may come back empty: durability is Cache, or a user said so."""
+    zones: tuple[str, ...] = ()
+    """Where primaries belong, dealt out over the shards in turn."""
+    now: datetime
+
+    def member(self, name: str | None) -> Member | None:
+        """The member of that name, if it exists."""
+        return next((each for each in self.members if each.name == name), None)
+
+    def of_shard(self, shard: int) -> list[Member]:
+        """The members of one shard."""
+        return [each for each in self.members if each.shard == shard]
+
+    def all_shards(self) -> list[int]:
+        """The numbers of all shards that have members."""
+        return sorted({each.shard for each in self.members})
+
+
+def runs(member: Member) -> bool:
+    """Whether its server runs and says what it knows."""
+    view = member.view
+    answers = view is not None and view.process is ProcessState.RUNNING and view.health is Health.ANSWERS
+    return answers and member.seen is not None
+
+
+def is_at_gate(member: Member) -> bool:
+    """Whether its server waits for leave to start."""
+    return waits_at_gate(member.view)
+
+
+def is_dead(member: Member) -> bool:
+    """Whether it is proven that its server lives no more; it starts again only through the gate."""
+    return has_no_server(member.view) or (member.view is None and member.pod_ended)
+
+
+def takes_no_writes(member: Member) -> bool:
+    """Whether it is proven that no client can write there: it is dead, or lost its leave."""
+    return is_dead(member) or (not runs(member) and member.writes_ended)
+
+
+def has_said_what_it_has(member: Member) -> bool:
+    """Whether it is known which data it has: those of a server that answers, or those on its disk."""
+    return runs(member) or has_no_server(member.view)
+
+
+def stays(member: Member) -> bool:
+    """Whether nobody wants it gone."""
+    return member.wanted and not member.pod_leaving and not (member.view is not None and member.view.leaving)
+
+
+def is_whole_replica(member: Member) -> bool:
+    """Whether it runs as a replica with all that its primary had sent when they were last connected."""
+    return runs(member) and is_unbroken(member.view)
+
+
+def is_linked(member: Member) -> bool:
+    """Whether it is a replica whose link is up and whose data set is complete."""
+    link = member.view.link if member.view else None
+    return is_whole_replica(member) and link is not None and link.up and not link.syncing
+
+
+def offset_of(member: Member) -> int:
+    """How far it is in the stream of its primary."""
+    return member.view.offset if member.view else 0
