@@ -9,6 +9,7 @@ ALL: tuple[type[Kind], ...] = (
     pod_kinds.KillPrimary,
     pod_kinds.DeletePod,
     pod_kinds.ForceDeletePod,
+    pod_kinds.SwitchOver,
     pod_kinds.Roll,
     machine_kinds.CutMachine,
     machine_kinds.StopMachine,

@@ -81,6 +81,10 @@ class Ground:
     def patch(self, **spec: Any) -> None:
         self.shop.patch(NAME, spec)
 
+    def annotate(self, change: str) -> None:
+        """As kubectl has it: `key=value`, or `key-` to take it away."""
+        self.shop.cluster.kubectl("annotate", "--overwrite", f"--namespace={self.namespace}", f"valkey/{NAME}", change)
+
 
 def apply_valkey(shop: Shop, durability: str) -> None:
     """Of three nodes, each on a machine of its own, and whole."""

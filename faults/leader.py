@@ -1,5 +1,6 @@
 """The operator's leader: where it is, how it is ended, and how it gets to a machine of choice."""
 
+from collections.abc import Callable
 from typing import Any
 
 from faults.ground import Ground, NotThereError
@@ -42,15 +43,28 @@ def put_leader_on(ground: Ground, machine: str) -> None:
         return
     if machine not in map(machine_of, operators(ground)):
         move_standby(ground, machine)
+    hand_over(ground, lambda found: found == machine, f"the leader to be on {machine}")
+
+
+def keep_leader_off(ground: Ground, machine: str) -> None:
+    """Let the standby take over if the leader is there."""
+    if machine_of(leading_pod(ground)) != machine:
+        return
+    if {machine_of(pod) for pod in operators(ground)} == {machine}:
+        move_standby(ground, next(each for each in ground.machines() if each != machine))
+    hand_over(ground, lambda found: found != machine, f"the leader to be elsewhere than on {machine}")
+
+
+def hand_over(ground: Ground, is_right: Callable[[str], bool], what: str) -> None:
     delete(ground, leading_pod(ground))
 
     def leads() -> bool | None:
         try:
-            return True if machine_of(leading_pod(ground)) == machine else None
+            return True if is_right(machine_of(leading_pod(ground))) else None
         except NotThereError:
             return None
 
-    ground.shop.cluster.wait_for(f"the leader to be on {machine}", leads, SYSTEM, deadline_s=MOVED_WITHIN_S)
+    ground.shop.cluster.wait_for(what, leads, SYSTEM, deadline_s=MOVED_WITHIN_S)
     wait_for_rollout(ground)
 
 

@@ -2,18 +2,23 @@
 
 from faults.ground import NotThereError
 from faults.kinds import Kind, OnTestbed
-from faults.leader import put_leader_on
+from faults.leader import keep_leader_off, put_leader_on
 from faults.promises import Promise
 from faults.schedule import Lasting
 from testbed.faults import Fault, LinkSlow, NodeCut, NodeStop, Partition
 
-LOST = Lasting(15, 40)
+LOST = Lasting(10, 25)
 DRAINED_WITHIN_S = 90
 
 
 class CutMachine(OnTestbed):
+    """The operator's leader is on another machine."""
+
     name = "node-cut"
     lasting = LOST
+
+    def prepare(self) -> None:
+        keep_leader_off(self.ground, self.ground.machine_of_primary())
 
     def faults(self) -> list[Fault]:
         return [NodeCut(self.ground.machine_of_primary())]
@@ -29,10 +34,9 @@ class CutMachineOfLeader(CutMachine):
         put_leader_on(self.ground, self.ground.machine_of_primary())
 
 
-class StopMachine(OnTestbed):
+class StopMachine(CutMachine):
     name = "node-stop"
     promise = Promise.THAWED
-    lasting = LOST
 
     def faults(self) -> list[Fault]:
         return [NodeStop(self.ground.machine_of_primary())]

@@ -5,6 +5,7 @@ from faults.kinds import Kind, OnTestbed
 from faults.promises import Promise
 from faults.schedule import Lasting
 from testbed.faults import DiskFull, Fault, Pause, PodFreeze, pods
+from valkey_operator.core.names import PRIMARY_ANNOTATION
 
 SERVER = {"container": "valkey", "process": "valkey-server"}
 
@@ -95,6 +96,23 @@ class FillDisk(OnTestbed):
         done = super().stage()
         self.ground.shop.say(primary, "BGSAVE")
         return f"{done}, snapshot of {primary} asked for"
+
+
+class SwitchOver(Kind):
+    """A user wishes for another primary."""
+
+    name = "switchover"
+    promise = Promise.PLANNED
+
+    def prepare(self) -> None:
+        """A wish is met once: the same one is none before the former is gone."""
+        self.ground.annotate(f"{PRIMARY_ANNOTATION}-")
+
+    def stage(self) -> str:
+        replicas = self.ground.replicas()
+        node = replicas[self.variant % len(replicas)]
+        self.ground.annotate(f"{PRIMARY_ANNOTATION}={node}")
+        return f"{node} wished for as primary"
 
 
 class Roll(Kind):

@@ -15,6 +15,7 @@ from faults.promises import Figures
 NAME = "faults"
 # Older runs are kept, and not told of: they are about an older product.
 TOLD = 30
+DURABILITIES = ("Available", "Quorum")
 
 Run = dict[str, Any]
 
@@ -39,9 +40,10 @@ def counts(runs: Iterable[Run], kinds: Sequence[str]) -> dict[str, int]:
     return {kind: found[kind] for kind in kinds}
 
 
-def latest(runs: Sequence[Run], kind: str) -> list[Run]:
+def latest(runs: Sequence[Run], kind: str, durability: str) -> list[Run]:
     """The runs of a kind that are told of."""
-    return [run for run in runs if run["kind"] == kind and "failed" not in run][-TOLD:]
+    of_kind = [run for run in runs if run["kind"] == kind and "failed" not in run]
+    return [run for run in of_kind if run["durability"] == durability][-TOLD:]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

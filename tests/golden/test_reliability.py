@@ -3,8 +3,8 @@
 from faults.catalogue import KINDS, NAMES
 from faults.plot import render_plot
 from faults.promises import Promise
-from faults.report import BROKEN, DOCUMENT, FIGURES, PLOT, render_broken, render_table
-from faults.results import latest, load
+from faults.report import AGAINST_BARS, BROKEN, DOCUMENT, FIGURES, PLOT, render_bars, render_broken, render_table
+from faults.results import DURABILITIES, latest, load
 from tests.support.documents import code_in
 
 WRITE = "write it anew: .venv/bin/python -m faults.run --report"
@@ -13,8 +13,10 @@ WRITE = "write it anew: .venv/bin/python -m faults.run --report"
 def test_the_tables_and_the_picture_are_those_of_the_results() -> None:
     runs, text = load(), DOCUMENT.read_text()
     assert FIGURES.search(text)[0] == render_table(runs), WRITE  # type: ignore[index]
+    assert AGAINST_BARS.search(text)[0] == render_bars(runs), WRITE  # type: ignore[index]
     assert BROKEN.search(text)[0] == render_broken(runs), WRITE  # type: ignore[index]
-    assert PLOT.read_text() == render_plot({kind: latest(runs, kind) for kind in NAMES}), WRITE
+    told = {kind: latest(runs, kind, DURABILITIES[0]) for kind in NAMES}
+    assert PLOT.read_text() == render_plot(told), WRITE
 
 
 def test_the_promises_are_told_of_the_kinds_they_are_made_for() -> None:

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,15 @@ from tests.support.agent_program import Ground
 from tests.support.agents import NODE, OPERATOR, POD_UID
 from tests.support.certificates import write_tls
 from tests.support.ports import free_port
+from tests.support.shards import record
 from valkey_operator.controllers.agents.channels import Channels, Target
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import Agents, AgentUnreachableError
 from valkey_operator.controllers.agents.reports import Reports
-from valkey_operator.kube.objects import Key
+from valkey_operator.controllers.kinds import ShardObject
+from valkey_operator.kube.objects import Key, ObjectMeta
+from valkey_operator.kube.store import Store
 from valkey_operator.runtime.outcome import NotLeaderError, Verdict, judge
 from valkey_operator.valkey.boot import Address, StartKind
 from valkey_operator.valkey.states import ProcessState
@@ -33,7 +39,9 @@ class Office:
         self.reports = Reports(lambda: 0.0)
         self.channels = Channels(self.files, most=2)
         self.term: int | None = 3
-        self.agents = Agents(self.reports, self.channels, self.check)
+        self.now = 0.0
+        self.grants = Grants(lambda: self.now)
+        self.agents = Agents(self.reports, self.channels, self.grants, check_term=self.check)
         self.target = Target(KEY, POD_UID, "127.0.0.1", self.ground.grpc_port)
 
     def check(self, term: int) -> None:
@@ -85,6 +93,29 @@ def test_an_order_comes_back_with_outcome_sentence_and_state(tmp_path: Path) -> 
         assert malformed.outcome is Outcome.BAD_ORDER
 
     run(tmp_path, talk)
+
+
+def test_leave_goes_with_an_order_that_makes_a_primary_of_the_node_on_record_in_its_epoch(tmp_path: Path) -> None:
+    async def talk(office: Office) -> None:
+        office.grants.read_from(records := Store[ShardObject]())
+        records.replace_all([record_of_cart(primary="cart-0", epoch=5)], "1")
+        agents = office.agents.in_term(3)
+        promote = partial(agents.order, office.target, "Promote", replication_id="a" * 40, at_least_offset=0)
+        await agents.report(office.target)
+        before = office.grants.last_given(Key("shop", "cart"))
+        await promote(epoch=4)
+        await agents.order(office.target, "Park", epoch=5)
+        assert office.grants.last_given(Key("shop", "cart")) == before
+        office.now = 7.0
+        await promote(epoch=5)
+        assert office.grants.last_given(Key("shop", "cart")) == 7.0
+
+    run(tmp_path, talk)
+
+
+def record_of_cart(**spec: Any) -> ShardObject:
+    meta = ObjectMeta(namespace="shop", name="cart", uid="uid", resource_version="1")
+    return ShardObject(metadata=meta, spec=record(**spec))
 
 
 def test_an_old_term_is_refused_here_and_by_the_agent(tmp_path: Path) -> None:

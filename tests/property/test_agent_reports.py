@@ -92,7 +92,7 @@ reports = st.builds(Report, pod_uid=words, boot_id=words, agent_version=words, s
 
 def heard(report: Report) -> NodeView:
     """Over the wire and back."""
-    return view_of(pb.NodeReport.FromString(report_message(report).SerializeToString()))
+    return view_of(pb.NodeReport.FromString(report_message(report, 12.3456).SerializeToString()))
 
 
 @given(reports)

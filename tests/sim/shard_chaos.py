@@ -30,9 +30,16 @@ NO_FAULTS: Sequence[str] = ()
 class Life:
     """One seed. Each has its own mix of what happens often; without `faults` only what a user may do, and crashes."""
 
-    def __init__(self, seed: int, *, faults: Sequence[str] = FAULTS, wishes: Sequence[str] = WISHES) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        faults: Sequence[str] = FAULTS,
+        wishes: Sequence[str] = WISHES,
+        kind_of_world: type[World] = World,
+    ) -> None:
         chance = self._chance = Random(seed)
-        self.world = World(
+        self.world = kind_of_world(
             chance=chance,
             persistent=chance.random() < 0.8,
             append_only=chance.random() < 0.5,
@@ -40,6 +47,8 @@ class Life:
             least_confirmations=chance.choice([1, 1, 2]),
             replicas=chance.choice(SIZES),
         )
+        hangs = chance.choice([0.0, 0.0, 0.2])
+        self.world.hangs_now = lambda: not self._calm and chance.random() < hangs
         self.world.leave.is_slow = lambda: not self._calm and chance.random() < 0.2
         self._operator = Operator(self.world, self._between)
         self._faults = Faults(self.world, self._some_of(faults) if faults else [])

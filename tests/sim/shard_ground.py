@@ -5,8 +5,8 @@ shard_servers.py; agents: shard_agents.py; leave to write: shard_leave.py.
 Refuses to know: what happens by itself (shard_model.py), and who gives orders (shard_operator.py).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.sim.shard_leave import Leave, reach
@@ -41,6 +41,8 @@ class Ground:
     version: int = 0
     """Of the record."""
     acknowledged: int = 0
+    hangs_now: Callable[[], bool] = lambda: False
+    """Whether a server hangs just when it is told to be primary."""
     wished: str | None = None
     """The node that a user wants as primary."""
     ended_pods: set[str] = field(default_factory=set)
@@ -123,11 +125,10 @@ class Ground:
         """A client writes to whoever lets it."""
         for pod in self.pods():
             server = pod.server
-            if server is not None and self.takes_writes(pod) and server.paused_until <= self.now:
+            if server is not None and self.takes_writes(pod):
                 first = self.acknowledged + 1
                 self.acknowledged += count
-                server.values += tuple(range(first, first + count))
-                server.offset += count
+                server.take(tuple(range(first, first + count)), counts_alone=self.append_only)
                 self.rules.acknowledged(pod, server)
                 self.tell(f"{pod.node} ({pod.uid}) acknowledges {first} to {self.acknowledged}")
 
@@ -138,8 +139,12 @@ class Ground:
             return
         self.notice_cuts(pod, server)
         found = self._find(pod, server) if server.source is None else None
-        if found is not None and attach(pod.node, server, found, self.tell):
+        if found is not None and attach(pod.node, server, found, self):
             self.detach_from(server)
+        if found is not None and server.source is found and not server.partially:
+            self._keep_copy(pod, server)
+            if found.is_primary:
+                found.keep_alive()
         most = None if everything else self.chance.randint(0, self.places[pod.node].pace)
         copy(server, self.now, most)
 
@@ -202,11 +207,17 @@ class Ground:
     def save(self, place: Place) -> None:
         """A snapshot, marked as the agent does: only what is whole is a copy."""
         server = place.server
-        if server is None or place.pod is None or not server.whole or server.hung:
-            return
-        self.mark(place.pod, server)
-        epoch, was_primary = place.pod.mark
-        place.disk = Disk(server.values, server.offset, server.history, epoch, was_primary=was_primary)
+        if server is not None and place.pod is not None and server.whole and not server.hung:
+            self._keep_copy(place.pod, server)
+
+    def _keep_copy(self, pod: Pod, server: Server) -> None:
+        """On its disk, where a full resync leaves one too."""
+        self.mark(pod, server)
+        epoch, was_primary = pod.mark
+        history, offset = (None, 0) if server.backlog is None else (server.history, server.offset)
+        if not pod.is_ghost:
+            disk = Disk(server.values, server.ends, offset, history, epoch, was_primary=was_primary)
+            self.places[pod.node].disk = disk
 
     def mark(self, pod: Pod, server: Server) -> None:
         """Only a server with the role it was given is of the promised epoch."""
@@ -215,6 +226,9 @@ class Ground:
         fits = promise.given in {Given.ANY, Given.PRIMARY if server.is_primary else Given.REPLICA}
         if fits and not server.hung and pod.agent.runs and (is_writer or server.linked):
             pod.mark = (promise.epoch, server.is_primary)
+            place = self.places[pod.node]
+            if place.disk is not None and place.pod is pod:
+                place.disk = replace(place.disk, epoch=promise.epoch, was_primary=server.is_primary)
 
 
 def _look(server: Server | None) -> object:

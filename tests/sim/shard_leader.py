@@ -5,7 +5,7 @@ reports are kept by the real `Reports`. The record that it sees may be one versi
 has seen or written. Owns: what one leader knows and does. Refuses to know: who leads (shard_operator.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -29,7 +29,17 @@ from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, h
 from valkey_operator.core.shard.members import first_record_names_primary, needed_indices, next_turn, removable
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.proof import is_missed
-from valkey_operator.core.shard.steps import Detach, LookAgain, Order, Park, ShardPlan, Step, SwapRecord
+from valkey_operator.core.shard.steps import (
+    Detach,
+    LookAgain,
+    Open,
+    Order,
+    Park,
+    Promote,
+    ShardPlan,
+    Step,
+    SwapRecord,
+)
 from valkey_operator.kube.objects import Key
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 
@@ -208,6 +218,7 @@ class Leader:
         uids = {member.name: member.pod_uid for member in facts.members}
         for step in plan.steps:
             self.about_to = step
+            leave = self._leave_for(step, uids, seen)
             yield
             self.about_to = None
             if isinstance(step, SwapRecord):
@@ -221,8 +232,17 @@ class Leader:
                 self._world.tick()
                 self._pull(step.node)
             else:
-                self._order(step, uids[step.node], seen)
+                self._order(step, uids[step.node], seen, leave)
             yield
+
+    def _leave_for(self, step: Step, uids: Mapping[str, str | None], seen: Seen) -> pb.Leave | None:
+        """Given before the order is on its way, however long that takes, and counted from the last report."""
+        if not isinstance(step, Promote | Open) or not self.in_office:
+            return None
+        heard = self.reports.get(key_of(step.node), uids[step.node])
+        if heard is None or not self.lets_write(step.node, epoch_of(seen.record)):
+            return None
+        return pb.Leave(boot_id=heard.view.boot_id, clock_ms=heard.view.clock_ms)
 
     def _swap(self, record: ValkeyShardSpec, version: int, *, wished: str | None = None) -> None:
         if not self._world.swap(version, record, wished=wished):
@@ -241,12 +261,12 @@ class Leader:
             if not problem.promised:
                 raise
 
-    def _order(self, step: Order, uid: str | None, seen: Seen) -> None:
+    def _order(self, step: Order, uid: str | None, seen: Seen, leave: pb.Leave | None = None) -> None:
         pod = self._world.pod(uid)
         if pod is None or not self.reaches(pod):
             raise NotObeyed(f"{step.node} cannot be reached")
         try:
-            order = pb.Order(term=self.term, epoch=epoch_of(seen.record), pod_uid=uid or "")
+            order = pb.Order(term=self.term, epoch=epoch_of(seen.record), pod_uid=uid or "", leave=leave)
             obey(self._world, pod, step, order)
         finally:
             self.reports.put(key_of(pod.node), self._world.report(pod))

@@ -47,6 +47,9 @@ class Leave:
     counts_from_the_record = False
     """Count leave by the record from when that was asked for, and not from when the Lease was."""
 
+    counts_from_the_order = False
+    """Count leave that comes with an order from when that came, and not from the report that it answers."""
+
     def __init__(self, places: dict[str, Place], record: Callable[[], ValkeyShardSpec | None]) -> None:
         self._places = places
         self._record = record

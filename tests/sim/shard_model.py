@@ -41,10 +41,20 @@ class World(Ground):
         for ghost in list(self.ghosts):
             self._haunt(ghost)
         for pod in self.pods():
+            self._catch_up(pod)
             if pod.agent.runs:
                 self._beat(pod)
         self.rules.replicated()
         self.rules.check()
+
+    def _catch_up(self, pod: Pod) -> None:
+        """A server that is awake again does what it was told meanwhile."""
+        server = pod.server
+        if server is not None and not server.hung:
+            late, server.late = server.late, []
+            for command in late:
+                self.tell(f"{pod.node} ({pod.uid}) does what it was told while it hung")
+                command()
 
     def _beat(self, pod: Pod) -> None:
         self.leave.beat(pod, self.now)

@@ -3,12 +3,16 @@
 Owns: what each order does to the server. Refuses to know: who gives it, and why.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from tests.sim.shard_model import BrokenRuleError, Pod, World
+from tests.sim.shard_pods import boot_id_of
 from tests.sim.shard_servers import Server
 from valkey_operator.agent import orders
 from valkey_operator.agent.orders import Refusal
 from valkey_operator.agent.promise import Given, given_by_start
-from valkey_operator.core.shard.steps import Bind, Follow, Kill, Open, Order, Park, Pause, Promote, Unpause
+from valkey_operator.core.shard.steps import Bind, Follow, Kill, Open, Order, Park, Promote, Release
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
@@ -34,6 +38,9 @@ def obey(world: World, pod: Pod, step: Order, order: pb.Order) -> None:
     except Refusal as refusal:
         raise NotObeyed(f"{pod.node}: {refusal}") from None
     agent.keep(accepted, pod.server, world.now)
+    if order.HasField("leave") and order.leave.boot_id == boot_id_of(pod):
+        asked_at = world.now if world.leave.counts_from_the_order else order.leave.clock_ms / 1000
+        agent.take(operator=max(agent.of_this_epoch().operator, asked_at))
     world.tell(f"order of term {order.term}, epoch {order.epoch}: {type(step).__name__} {pod.node} ({pod.uid})")
     if isinstance(step, Bind):
         _bind(world, pod, step.terms)
@@ -82,24 +89,35 @@ def _command(world: World, pod: Pod, server: Server, step: Order) -> None:
             raise NotObeyed(f"the server of {pod.node} answers, and is not killed")
         world.end_server(pod)
         return
-    if server.hung:
-        raise NotObeyed(f"the server of {pod.node} does not answer", promised=True)
+    if server.hung and isinstance(step, Promote):
+        raise _no_answer(pod)
     match step:
         case Follow():
-            world.follow(pod, node_at(step.primary.host))
+            _tell_server(pod, server, partial(world.follow, pod, node_at(step.primary.host)))
         case Park():
-            world.follow(pod, None)
+            _tell_server(pod, server, partial(world.follow, pod, None))
         case Promote():
             if not has_data_meant(server, step):
                 raise NotObeyed(f"{pod.node} has other data than were meant")
             _bind(world, pod, step.terms)
-            world.promote(pod)
-        case Pause():
-            server.paused_until = world.now + step.milliseconds / 1000
-        case Unpause():
-            server.paused_until = world.now
+            server.hung = server.hung or world.hangs_now()
+            _tell_server(pod, server, partial(world.promote, pod))
+        case Release():
+            pass
         case _:
             raise BrokenRuleError(f"nobody asked for {step}")
+
+
+def _tell_server(pod: Pod, server: Server, command: Callable[[], None]) -> None:
+    """One that hangs does it when it wakes."""
+    if server.hung:
+        server.late.append(command)
+        raise _no_answer(pod)
+    command()
+
+
+def _no_answer(pod: Pod) -> NotObeyed:
+    return NotObeyed(f"the server of {pod.node} does not answer", promised=True)
 
 
 def node_at(host: str) -> str:

@@ -56,16 +56,21 @@ class Place:
         return self.pod.server if self.pod else None
 
 
+def boot_id_of(pod: Pod) -> str:
+    return f"{pod.uid}-{pod.agent.boots}"
+
+
 def report(pod: Pod, disk: Disk | None, *, seq: int, now: float, append_only: bool) -> NodeView:
     """What the agent of a pod says at this moment."""
     server, agent = pod.server, pod.agent
     agent.settle(server, now)
     view = NodeView(
         pod_uid=pod.uid,
-        boot_id=f"{pod.uid}-{agent.boots}",
+        boot_id=boot_id_of(pod),
         seq=seq,
+        clock_ms=int(now * 1000),
         process=ProcessState.GONE if server is None else ProcessState.WAITING,
-        copy=CopyView() if disk is None else _describe(disk, append_only=append_only),
+        copy=_unsaved(pod) if disk is None else _describe(disk, append_only=append_only),
         promised_term=agent.promise.term,
         promised_epoch=agent.promise.epoch,
         terms=agent.promise.terms,
@@ -89,9 +94,16 @@ def report(pod: Pod, disk: Disk | None, *, seq: int, now: float, append_only: bo
         former_replication_id=server.former,
         former_id_valid_below=server.former_below,
         link=None if server.is_primary else LinkView(primary=primary, up=server.linked),
+        good_replicas=server.attached(now) if server.least else None,
         whole=server.whole,
         fenced=server.is_primary and server.least == FENCED,
     )
+
+
+def _unsaved(pod: Pod) -> CopyView:
+    """The mark of a copy that is in memory alone."""
+    epoch, was_primary = pod.mark
+    return CopyView(epoch=epoch or None, was_primary=was_primary)
 
 
 def _describe(disk: Disk, *, append_only: bool) -> CopyView:

@@ -46,9 +46,6 @@ class Rules:
         """Of those that a client confirmed, with Quorum, the ones that somebody has in memory."""
         self.listed_runs: dict[str, int] = {}
         self.wish_is_met = False
-        self.counts_unrecorded = False
-        """Whether a listed replica counts whose history is not on record yet: it resynced fully with a primary that was
-        just promoted, and the planner does not choose it. See test_interleavings.py."""
         self.excuses = 0
         """How often something happened that no plan could have known."""
         self._forked = False
@@ -158,8 +155,7 @@ class Rules:
         server, record = pod.server, self._world.record
         if server is None or server.role is None or record is None or not server.whole or pod.is_ghost:
             return False
-        is_known = record.replication_id in {None, server.history, server.former} or self.counts_unrecorded
-        return record.primary == pod.node or (is_known and self.listed_runs.get(pod.node) == server.run)
+        return record.primary == pod.node or self.listed_runs.get(pod.node) == server.run
 
     def _held(self, *, reached: bool = False) -> set[int]:
         places = [place for place in self._world.places.values() if not (reached and _is_silent(place))]

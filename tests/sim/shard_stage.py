@@ -11,6 +11,8 @@ from tests.sim.shard_model import Place, Pod, Server, World
 from tests.sim.shard_operator import Operator
 
 CUT_ZONE = 7
+# Somebody has taken over by then, if anybody can.
+LONG_ENOUGH_S = 9
 
 
 class Stage:

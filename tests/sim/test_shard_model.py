@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
+from tests.sim import shard_chaos
 from tests.sim.shard_chaos import MOVES, NO_FAULTS, WISHES, live
 from tests.sim.shard_faults import FAULTS
 from valkey_operator.agent import promise
@@ -98,8 +99,11 @@ def grant_older_epochs_than_were_promised(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(promise, "may_grant", lambda _promise, _epoch: True)
 
 
-def choose_without_a_quorum(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(primary, "_wait_for_quorum", lambda _facts, _unbroken: None)
+def test_a_planner_that_chooses_without_a_quorum_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(primary, "_wait_for_quorum", lambda _facts, _unbroken: None)
+    monkeypatch.setattr(shard_chaos, "DURABILITIES", ["Quorum"])
+    with pytest.raises(AssertionError, match="Again: from tests"):
+        live_often()
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,6 @@ def choose_without_a_quorum(patch: pytest.MonkeyPatch) -> None:
         do_not_wait_for_leave_to_run_out,
         half_of_the_replicas_are_a_majority,
         grant_older_epochs_than_were_promised,
-        choose_without_a_quorum,
         choose_the_lowest_index,
         compare_offsets_that_still_move,
         hand_over_before_the_source_is_parked,

@@ -186,3 +186,23 @@ def test_a_watch_that_owes_us_a_write_for_too_long_is_told_to_be_overdue() -> No
         return early, store.is_overdue
 
     assert virtual_time.run(wait(), seed=1) == (False, True)
+
+
+def test_what_we_swapped_is_cached_at_once_and_an_older_state_that_the_watch_still_owes_us_does_not_undo_it() -> None:
+    store = Store[ConfigMap]()
+    store.replace_all([config_map("a", 3)], "3")
+    store.take_over(config_map("a", 7))
+    assert store.is_current(key("a"))
+    assert store.progress == 3
+    for version, cached in ((5, "7"), (7, "7"), (9, "9")):
+        store.put(config_map("a", version))
+        assert store.get(key("a")).metadata.resource_version == cached  # type: ignore[union-attr]
+
+
+def test_a_write_that_was_expected_is_met_by_a_later_one_that_we_swapped() -> None:
+    store = Store[ConfigMap]()
+    store.replace_all([config_map("a", 3)], "3")
+    store.expect_version(key("a"), "5")
+    assert not store.is_current(key("a"))
+    store.take_over(config_map("a", 7))
+    assert store.is_current(key("a"))

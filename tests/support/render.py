@@ -15,6 +15,7 @@ from valkey_operator.core.render.directives import directives_for
 from valkey_operator.core.render.node import NodeSource, valkey_node
 from valkey_operator.core.render.pod import Site
 from valkey_operator.core.render.roll import roll_hash
+from valkey_operator.valkey.live import live_settings, settings_digest
 
 OWNER = Owner(kind="Valkey", namespace="app", name="cache", uid="00000000-0000-0000-0000-00000000000a")
 NODE = Owner(kind="ValkeyNode", namespace="app", name="cache-0", uid="00000000-0000-0000-0000-00000000000b")
@@ -81,13 +82,15 @@ def hash_of(spec: EffectiveValkey) -> str:
 
 def source(**spec: Any) -> NodeSource:
     merged = effective(**spec)
+    directives = directives_for(merged, MAPS)
     return NodeSource(
         owner=OWNER,
         labels=LABELS,
         spec=merged,
         zones=merged.az_distribution,
-        directives=directives_for(merged, MAPS),
+        directives=directives,
         roll_hash=hash_of(merged),
+        settings_digest=settings_digest(live_settings(directives)),
         site=SITE,
     )
 

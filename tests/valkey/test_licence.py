@@ -90,9 +90,10 @@ class Guarded(Agent):
     def works(self) -> list[Coroutine[None, None, None]]:
         return [*super().works(), self._heartbeats.run(), self.keeper.keep(), self.keeper.seek()]
 
-    async def open_with(self, *sets: list[str], least_replicas: int = 0) -> pb.Result:
+    async def open_with(self, *sets: list[str], least_replicas: int = 0, leave: pb.Leave | None = None) -> pb.Result:
         await self.wait_for("it waits", lambda report: report.process == pb.PROCESS_STATE_WAITING)
         request = pb.OpenRequest(order=ORDER, kind=pb.START_KIND_WRITABLE_PRIMARY, terms=terms(*sets))
+        request.order.leave.CopyFrom(leave or pb.Leave())
         request.terms.least_replicas = least_replicas
         result = await self.service.obey("Open", request)
         if result.outcome == pb.OUTCOME_OBEYED:
@@ -151,6 +152,25 @@ def test_a_primary_writes_while_its_replica_grants_it_and_again_when_that_is_bac
             await until("writes are refused", lambda: not accepts(made))
             async with shard.replica("cart-1"):
                 await until("writes are accepted", lambda: accepts(made))
+
+    play(version, tmp_path, run)
+
+
+def test_leave_comes_with_an_order_and_counts_from_the_report_that_it_answers(version: str, tmp_path: Path) -> None:
+    async def run(made: Pod) -> None:
+        agent = Guarded(made, Shard(tmp_path))
+        async with agent.working():
+            made.start_server()
+            said = await agent.service.report(pb.ReportRequest())
+            of_another = pb.Leave(boot_id="former", clock_ms=said.clock_ms)
+            assert (await agent.open_with(["cart-1"], leave=of_another)).outcome == pb.OUTCOME_NO_LICENCE
+            await asyncio.sleep(FENCE_AFTER_S)
+            late = pb.Leave(boot_id=said.boot_id, clock_ms=said.clock_ms)
+            assert (await agent.open_with(["cart-1"], leave=late)).outcome == pb.OUTCOME_NO_LICENCE
+            said = await agent.service.report(pb.ReportRequest())
+            in_time = pb.Leave(boot_id=said.boot_id, clock_ms=said.clock_ms)
+            assert (await agent.open_with(["cart-1"], leave=in_time)).outcome == pb.OUTCOME_OBEYED
+            await until("writes are refused", lambda: not accepts(made))
 
     play(version, tmp_path, run)
 

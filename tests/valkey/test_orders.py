@@ -26,7 +26,7 @@ def with_agent(version: str, folder: Path, talk: Callable[[Pod, Agent], Awaitabl
 
 
 @pytest.mark.every_version
-def test_a_server_is_opened_configured_and_paused_as_ordered(version: str, tmp_path: Path) -> None:
+def test_a_server_is_opened_and_configured_as_ordered(version: str, tmp_path: Path) -> None:
     async def talk(made: Pod, agent: Agent) -> None:
         report = await agent.open(pb.START_KIND_FENCED_PRIMARY)
         assert (report.fenced, report.replication.role) == (True, pb.ROLE_PRIMARY)
@@ -37,13 +37,23 @@ def test_a_server_is_opened_configured_and_paused_as_ordered(version: str, tmp_p
             configured = await agent.obey("Configure", pb.ConfigureRequest(order=ORDER, settings=wanted))
             assert configured.settings == {"maxmemory": str(64 * 2**20), "maxmemory-policy": "allkeys-lru"}
             client.config_set("min-replicas-to-write", 0)
-            await agent.obey("Pause", pb.PauseRequest(order=ORDER, milliseconds=60_000))
-            with made.client(timeout_s=0.2) as impatient:
-                assert impatient.get("key") == "value"
-                with pytest.raises(valkey.TimeoutError):
-                    impatient.set("key", "paused")
-            await agent.obey("Unpause", pb.UnpauseRequest(order=ORDER))
-            assert client.set("key", "value")
+
+    with_agent(version, tmp_path, talk)
+
+
+def test_a_parked_server_refuses_writes_however_long_its_clients_were_let_wait_and_drops_them_when_released(
+    version: str, tmp_path: Path
+) -> None:
+    async def talk(made: Pod, agent: Agent) -> None:
+        await agent.open(pb.START_KIND_FENCED_PRIMARY)
+        with made.agent_client() as own, made.client(timeout_s=DEADLINE_S) as writer:
+            own.client_pause(60_000, all=False)
+            await agent.obey("Park", pb.ParkRequest(order=ORDER))
+            with pytest.raises(valkey.ReadOnlyError):
+                writer.set("key", "refused")
+            connections = {each["id"] for each in own.client_list(_type="normal")}
+            await agent.obey("Release", pb.ReleaseRequest(order=ORDER))
+            assert writer.client_id() not in connections
 
     with_agent(version, tmp_path, talk)
 

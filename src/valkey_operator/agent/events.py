@@ -70,7 +70,7 @@ class Events:
 
     def _newest(self) -> bytes:
         self._sent = self._node.report
-        return report_message(self._sent).SerializeToString()
+        return report_message(self._sent, asyncio.get_running_loop().time()).SerializeToString()
 
     def _is_acked(self, status: int, body: bytes) -> bool:
         before = self._delivery

@@ -86,6 +86,10 @@ class LicenceKeeper:
             replicas = {**self._of_this_epoch().replicas, peer: asked_at}
             self._grants = msgspec.structs.replace(self._grants, replicas=replicas)
 
+    def granted_by_operator(self, asked_at: float) -> None:
+        """The leader gives leave in this epoch to who spoke to it at that moment."""
+        self._take(self.epoch, operator=max(self._of_this_epoch().operator, asked_at))
+
     async def accept(self, terms: Terms, within_s: float) -> bool:
         """Be bound by these terms, as soon as this node may write by them; whether that is so.
 

@@ -3,21 +3,24 @@
 Owns: which field says what. Refuses to know: over which wire.
 """
 
+from valkey_operator.agent.cluster_state import ClusterState
 from valkey_operator.agent.report import Facts, Report, digest_of_settings
 from valkey_operator.agent.server import ServerView
 from valkey_operator.agent.whole import is_whole
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.cluster_nodes import SlotMigration
 from valkey_operator.valkey.info import LinkStatus, PrimaryLink, ReplicationInfo, Role
 from valkey_operator.valkey.terms import Terms
 
 
-def report_message(report: Report) -> pb.NodeReport:
-    """The whole report."""
+def report_message(report: Report, clock_s: float) -> pb.NodeReport:
+    """The whole report, said at that moment of the agent's clock."""
     facts = report.facts
     message = pb.NodeReport(
         pod_uid=report.pod_uid,
         boot_id=report.boot_id,
         seq=report.seq,
+        clock_ms=int(clock_s * 1000),
         agent_version=report.agent_version,
         process=f"PROCESS_STATE_{facts.process.state.name}",
         starts=facts.process.starts,
@@ -29,6 +32,7 @@ def report_message(report: Report) -> pb.NodeReport:
         settings_digest=digest_of_settings(facts),
         misses_primary=facts.misses_primary,
         terms=_terms(facts.promise.terms) if facts.promise.terms else None,
+        kept_nodes=facts.kept_nodes,
     )
     if facts.server is not None:
         message.MergeFrom(_server_part(facts.server))
@@ -59,7 +63,34 @@ def _server_part(view: ServerView) -> pb.NodeReport:
         part.server.MergeFrom(pb.Server(version=version, run_id=view.server.run_id, mode=view.server.mode))
     if view.replication is not None:
         part.replication.MergeFrom(_replication(view.replication))
+    if view.cluster is not None:
+        part.cluster.MergeFrom(_cluster(view.cluster))
     return part
+
+
+def _cluster(state: ClusterState) -> pb.ClusterState:
+    return pb.ClusterState(
+        nodes=state.nodes,
+        serves=state.serves,
+        migrations=[_migration(each) for each in state.migrations],
+        keys=state.keys,
+        keys_in_slots=dict(state.keys_in_slots),
+        used_bytes=state.used_bytes,
+        limit_bytes=state.limit_bytes,
+    )
+
+
+def _migration(migration: SlotMigration) -> pb.SlotMigration:
+    return pb.SlotMigration(
+        name=migration.name,
+        importing=migration.importing,
+        source_id=migration.source,
+        target_id=migration.target,
+        slots=str(migration.slots),
+        state=f"MIGRATION_STATE_{migration.state.name}",
+        message=migration.message,
+        updated_s=migration.updated_s,
+    )
 
 
 def _replication(info: ReplicationInfo) -> pb.Replication:
@@ -71,6 +102,7 @@ def _replication(info: ReplicationInfo) -> pb.Replication:
         former_replication_id=info.former_replication_id,
         former_id_valid_below=info.former_id_valid_below,
         link=None if link is None else _link(link),
+        good_replicas=info.good_replicas,
         replicas=[
             pb.Replica(
                 address=pb.Address(host=replica.host, port=replica.port),

@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 import structlog
 
+from valkey_operator.agent.cluster_look import observe_node
+from valkey_operator.agent.cluster_state import NodesFile
 from valkey_operator.agent.gate import Gate, write_private
 from valkey_operator.agent.live_settings import (
     Configured,
@@ -24,7 +26,7 @@ from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
 from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.promise import Promise, parse_promise, render_promise
 from valkey_operator.agent.report import Facts, Report, is_running, may_have_to_hand_over, next_report
-from valkey_operator.agent.server import ServerConnection, observe_server
+from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.volume import VolumeLock, VolumeTakenError
 from valkey_operator.agent.watch import ProcessId, ProcessTable, after_let_in, after_look
 from valkey_operator.agent.whole import whole_after
@@ -66,6 +68,7 @@ class Node:
         self._table = table
         self.connection = connection
         self._data = DataFolder(places.data)
+        self._nodes_file = NodesFile(places.data)
         self._volume = VolumeLock(places.data, first.pod_uid)
         self._promise_file = places.gate / "promise.json"
         self._leaving_file = places.gate / "leaving"
@@ -73,7 +76,12 @@ class Node:
         self._configured_file = places.gate / "configured.json"
         # What the server reads: a copy, for the file itself may change at any moment.
         self._settings_copy = places.gate / "settings.conf"
-        known = Facts(promise=self._read_promise(), whole=self._read_whole(), configured=self._read_configured())
+        known = Facts(
+            promise=self._read_promise(),
+            whole=self._read_whole(),
+            configured=self._read_configured(),
+            kept_nodes=self._nodes_file.read(),
+        )
         self.report = msgspec.structs.replace(first, facts=known)
         self._changed = asyncio.Condition()
         self._changed_at = 0.0
@@ -124,13 +132,13 @@ class Node:
         self._look_at_process()
         if is_running(self.report.facts):
             asked = self.report.facts.process
-            view = await observe_server(self.connection)
+            view = await observe_node(self.connection)
             self._look_at_process()
             # Another process may have come while the answer was on its way.
             if self.report.facts.process == asked:
                 self._update(server=view)
                 self._keep_whole()
-        self._update(persisted=self._data.look())
+        self._update(persisted=self._data.look(), kept_nodes=self._read_kept_nodes(self.report.facts.process.state))
         self._look_for_hook()
         await self._tell()
         return self.report
@@ -223,6 +231,10 @@ class Node:
         except TimeoutError:
             return False
 
+    def another_connection(self, *, binary: bool = False) -> ServerConnection:
+        """Another connection to the server, for what others should not wait for; whoever asks for it closes it."""
+        return ServerConnection(self._gate.socket, self._gate.password, binary=binary)
+
     def _look_at_process(self) -> bool:
         """Look once; whether anything changed."""
         before = self.report.facts.process
@@ -230,7 +242,8 @@ class Node:
         if process == before:
             return False
         log.info("server process", state=process.state, was=before.state, starts=process.starts)
-        self._update(process=process, server=None)
+        # Together: a server at the gate whose file is not told would be taken for a new node of its cluster.
+        self._update(process=process, server=None, kept_nodes=self._read_kept_nodes(process.state))
         return True
 
     def _look_for_hook(self) -> bool:
@@ -273,6 +286,10 @@ class Node:
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
             return msgspec.json.decode(self._configured_file.read_bytes(), type=Configured)
         return None
+
+    def _read_kept_nodes(self, state: ProcessState) -> str:
+        """A server that runs says itself whom it knows, and changes the file at any moment."""
+        return "" if state is ProcessState.RUNNING else self._nodes_file.read()
 
     def _read_promise(self) -> Promise:
         with contextlib.suppress(FileNotFoundError):

@@ -8,9 +8,10 @@ import msgspec
 from google.protobuf.message import Message
 
 from valkey_operator.agent.promise import Given, Promise, given_by_start
-from valkey_operator.agent.report import Facts
+from valkey_operator.agent.report import Facts, is_running
+from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.boot import Address, Start, StartKind
+from valkey_operator.valkey.boot import BUS_PORT_ABOVE, Address, Announced, BusAddress, Start, StartKind
 from valkey_operator.valkey.terms import Terms
 
 _START_KINDS = {
@@ -18,7 +19,10 @@ _START_KINDS = {
     pb.START_KIND_FENCED_PRIMARY: StartKind.FENCED_PRIMARY,
     pb.START_KIND_REPLICA: StartKind.REPLICA,
     pb.START_KIND_PARKED: StartKind.PARKED,
+    pb.START_KIND_CLUSTER_NODE: StartKind.CLUSTER_NODE,
 }
+
+_PORTS = 1 << 16
 
 # What is not here gives no role.
 _GIVEN = {
@@ -74,8 +78,10 @@ def check_start(request: pb.OpenRequest) -> Start:
     if kind is None:
         raise Refusal(pb.OUTCOME_BAD_ORDER, f"kind of start {request.kind} is not known to this agent")
     primary = check_address(request.primary) if request.HasField("primary") else None
+    announced = _check_announced(request.announced) if request.HasField("announced") else None
+    least = request.terms.least_replicas
     try:
-        return Start(kind=kind, primary=primary, min_replicas_to_write=request.terms.least_replicas)
+        return Start(kind=kind, primary=primary, announced=announced, min_replicas_to_write=least)
     except ValueError as error:
         raise Refusal(pb.OUTCOME_BAD_ORDER, str(error)) from None
 
@@ -83,9 +89,33 @@ def check_start(request: pb.OpenRequest) -> Start:
 def check_address(address: pb.Address) -> Address:
     """A primary's address; raises Refusal."""
     # `REPLICAOF NO ONE` would make a primary.
-    if not address.host or address.host.lower() == "no" or not 0 < address.port < 2**16:
+    if not address.host or address.host.lower() == "no" or not 0 < address.port < _PORTS:
         raise Refusal(pb.OUTCOME_BAD_ORDER, f"{address.host!r} port {address.port} is no address of a primary")
     return Address(address.host, address.port)
+
+
+def check_bus_address(address: pb.BusAddress) -> BusAddress:
+    """The address of a cluster node; raises Refusal."""
+    bus_port = address.bus_port or address.port + BUS_PORT_ABOVE
+    # The server itself refuses what is no IP, where it has to find a node by it.
+    if not address.host or not (0 < address.port < _PORTS and bus_port < _PORTS):
+        sentence = f"{address.host!r} ports {address.port} and {bus_port} are no address of a cluster node"
+        raise Refusal(pb.OUTCOME_BAD_ORDER, sentence)
+    return BusAddress(address.host, address.port, bus_port)
+
+
+def _check_announced(announced: pb.Announced) -> Announced:
+    if not announced.hostname:
+        raise Refusal(pb.OUTCOME_BAD_ORDER, "a cluster node announces a host name, and none is given")
+    return Announced(address=check_bus_address(announced.address), hostname=announced.hostname)
+
+
+def check_running(facts: Facts) -> ProcessId:
+    """The process of the server that runs; raises Refusal."""
+    found = facts.process
+    if found.process is None or not is_running(facts):
+        raise Refusal(pb.OUTCOME_NOT_RUNNING, f"the server is {found.state}")
+    return found.process
 
 
 def check_promotion(request: pb.PromoteRequest, facts: Facts) -> None:

@@ -44,7 +44,9 @@ def mark_of(facts: Facts) -> CopyMark | None:
         is_primary and view.fenced is not False
     ):
         return None
-    return CopyMark(facts.promise.epoch, was_primary=is_primary)
+    # The epochs of a cluster are its own: they grow whenever a replica takes over, whoever made it do so.
+    epoch = facts.promise.epoch if view.cluster is None else view.cluster.config_epoch
+    return CopyMark(epoch, was_primary=is_primary)
 
 
 class DataFolder:

@@ -36,7 +36,9 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 def given_by_start(kind: StartKind | None) -> Given:
-    """The role that a start gives."""
+    """The role that a start gives; which one a cluster node has is the cluster's own business."""
+    if kind is StartKind.CLUSTER_NODE:
+        return Given.ANY
     if kind is StartKind.WRITABLE_PRIMARY:
         return Given.PRIMARY
     return Given.REPLICA if kind is StartKind.REPLICA else Given.NONE

@@ -8,6 +8,7 @@ change of anything else makes a new number, so that a busy server does not send 
 
 import msgspec
 
+from valkey_operator.agent.cluster_state import without_counts
 from valkey_operator.agent.live_settings import NOT_KNOWN, Configured
 from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.server import ServerView
@@ -44,6 +45,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The process whose data set in memory was complete at least once since it started."""
     configured: Configured | None = None
     """The live settings of the process that was let in last."""
+    kept_nodes: str = ""
+    """The nodes.conf with which the next server would start; empty: none, or a server runs."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +78,7 @@ def _without_age(view: ServerView | None) -> ServerView | None:
         view,
         server=msgspec.structs.replace(view.server, uptime_s=0),
         replication=_without_offsets(view.replication),
+        cluster=None if view.cluster is None else without_counts(view.cluster),
     )
 
 

@@ -6,13 +6,14 @@ Only the operator's name is served; a certificate that is replaced on disk is us
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import grpc
 import structlog
 from google.protobuf import message_factory
 
+from valkey_operator.agent.cluster_orders import ClusterOrders
 from valkey_operator.agent.configure import bring_settings
 from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.gate import AnswerTooLateError, NobodyWaitsError
@@ -25,12 +26,14 @@ from valkey_operator.agent.orders import (
     check_address,
     check_order,
     check_promotion,
+    check_running,
     check_start,
     given_by_order,
     terms_in,
 )
-from valkey_operator.agent.report import is_running
+from valkey_operator.agent.report import Report
 from valkey_operator.agent.server import ServerError
+from valkey_operator.agent.slot_orders import SlotOrders
 from valkey_operator.agent.volume import VolumeTakenError
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -58,7 +61,7 @@ class AgentService:
         self._node = node
         self.clients = ClientMover(node)
         self._licence = licence
-        self.orders: dict[str, Callable[[Any], Awaitable[Settings | None]]] = {
+        self.orders: Mapping[str, Callable[[Any], Awaitable[Settings | None]]] = {
             "Open": self._open,
             "Follow": self._follow,
             "Promote": self._promote,
@@ -66,13 +69,14 @@ class AgentService:
             "Kill": self._kill,
             "Configure": self._configure,
             "Bind": self._bind_running,
-            "Pause": self._pause,
-            "Unpause": self._unpause,
+            "Release": self._release,
+            **ClusterOrders(node).by_name,
+            **SlotOrders(node).by_name,
         }
 
     async def report(self, _request: pb.ReportRequest) -> pb.NodeReport:
         """The state of this moment."""
-        return report_message(await self._node.refresh())
+        return self._told(await self._node.refresh())
 
     async def obey(self, name: str, request: Any) -> pb.Result:  # noqa: ANN401 - one of the order messages
         """Check an order, carry it out, and say how it went."""
@@ -86,14 +90,20 @@ class AgentService:
             except ServerError as error:
                 settings, outcome, detail = None, _outcome_of(error), str(error)
             log.info("order", order=name, outcome=pb.Outcome.Name(outcome), detail=detail)
-            report = report_message(await self._node.refresh())
+            report = self._told(await self._node.refresh())
         return pb.Result(outcome=outcome, detail=detail, report=report, settings=settings)
+
+    def _told(self, report: Report) -> pb.NodeReport:
+        return report_message(report, asyncio.get_running_loop().time())
 
     def _accept(self, name: str, request: Any) -> None:  # noqa: ANN401 - one of the order messages
         report = self._node.report
         promise = report.facts.promise
         given = given_by_order(name, request, promise.given)
         self._node.keep_promise(check_order(request.order, pod_uid=report.pod_uid, promise=promise, given=given))
+        # An agent that restarted since has not asked, nor has one on a machine whose clock began anew.
+        if request.order.HasField("leave") and request.order.leave.boot_id == report.boot_id:
+            self._licence.granted_by_operator(request.order.leave.clock_ms / 1000)
 
     async def _open(self, request: pb.OpenRequest) -> None:
         start = check_start(request)
@@ -146,7 +156,10 @@ class AgentService:
         await self._bind(terms_in(request.terms))
 
     async def _bind(self, terms: Terms) -> None:
-        """An order is not a licence: it may be late, and another node be primary by now."""
+        """An order is not a licence: it may be late, and another node be primary by now.
+
+        Leave that comes with it counts from a report of ours, so it is worth nothing by then.
+        """
         if not await self._licence.accept(terms, LICENCE_WITHIN_S):
             epoch = self._node.report.facts.promise.epoch
             raise Refusal(pb.OUTCOME_NO_LICENCE, f"nobody grants epoch {epoch} to this node")
@@ -157,11 +170,10 @@ class AgentService:
         except NoDefaultError as problem:
             raise Refusal(pb.OUTCOME_BAD_ORDER, str(problem)) from None
 
-    async def _pause(self, request: pb.PauseRequest) -> None:
-        await self._command("CLIENT", "PAUSE", request.milliseconds, "WRITE")
-
-    async def _unpause(self, _request: pb.UnpauseRequest) -> None:
-        await self._command("CLIENT", "UNPAUSE")
+    async def _release(self, _request: pb.ReleaseRequest) -> None:
+        self._running()
+        if has_clients_of_a_primary(self._node.report.facts):
+            await self.clients.move()
 
     async def _command(self, *words: str | int) -> Any:  # noqa: ANN401 - any reply
         self._running()
@@ -169,10 +181,7 @@ class AgentService:
 
     def _running(self) -> ProcessId:
         """The process of the server that runs."""
-        found = self._node.report.facts.process
-        if found.process is None or not is_running(self._node.report.facts):
-            raise Refusal(pb.OUTCOME_NOT_RUNNING, f"the server is {found.state}")
-        return found.process
+        return check_running(self._node.report.facts)
 
 
 def _outcome_of(error: ServerError) -> pb.Outcome:

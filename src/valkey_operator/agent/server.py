@@ -5,13 +5,14 @@ is busy, one that loads, and one that cannot be reached. Refuses to know: whethe
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import libvalkey
 import msgspec
 
+from valkey_operator.agent.cluster_state import ClusterState
 from valkey_operator.valkey.boot import AGENT_USER, FENCED
 from valkey_operator.valkey.info import (
     InfoError,
@@ -31,6 +32,7 @@ _READ_BYTES = 1 << 16
 _LEAST_REPLICAS = "min-replicas-to-write"
 _STOPS_WRITES = "stop-writes-on-bgsave-error"
 _SAVE_POINTS = "save"
+Words = tuple[str | int | bytes, ...]
 
 
 class ServerError(Exception):
@@ -51,6 +53,8 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     """Without how many replicas it refuses writes."""
     disk_error: DiskError | None = None
     """What it could not write to its disk; as a primary it refuses all writes for it."""
+    cluster: ClusterState | None = None
+    """Where it is in cluster mode."""
 
     @property
     def fenced(self) -> bool | None:
@@ -59,22 +63,34 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerConnection:
-    """Connects when it is first needed and again after a failure; `password` is asked for at each connect."""
+    """Connects when it is first needed and again after a failure; `password` is asked for at each connect.
 
-    def __init__(self, socket: Path, password: Callable[[], str | None], *, timeout_s: float = 1.0) -> None:
+    With `binary` replies are bytes as they came: keys are not always text.
+    """
+
+    def __init__(
+        self, socket: Path, password: Callable[[], str | None], *, timeout_s: float = 1.0, binary: bool = False
+    ) -> None:
         self._socket = socket
         self._password = password
         self._timeout_s = timeout_s
+        self._encoding = None if binary else "utf-8"
         self._stream: _Stream | None = None
         self._turn = asyncio.Lock()
 
-    async def call(self, *words: str | int, timeout_s: float | None = None) -> Any:  # noqa: ANN401 - any reply
+    async def call(self, *words: str | int | bytes, timeout_s: float | None = None) -> Any:  # noqa: ANN401 - any reply
         """Send one command and return its reply; raises ServerError, within the deadline."""
+        return (await self.call_each([words], timeout_s=timeout_s))[0]
+
+    async def call_each(self, commands: Sequence[Words], *, timeout_s: float | None = None) -> list[Any]:
+        """Send all commands at once and return their replies; raises ServerError, of the first that was refused."""
+        if not commands:
+            return []
         try:
             async with asyncio.timeout(self._timeout_s if timeout_s is None else timeout_s), self._turn:
-                return _checked(await self._exchange(words))
+                return [_checked(reply) for reply in await self._exchange(commands)]
         except TimeoutError:
-            raise ServerError(Health.HUNG, f"no answer to {words[0]} in time") from None
+            raise ServerError(Health.HUNG, f"no answer to {commands[0][0]!s} in time") from None
 
     def close(self) -> None:
         """Hang up."""
@@ -82,10 +98,10 @@ class ServerConnection:
         if stream is not None:
             stream.close()
 
-    async def _exchange(self, words: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+    async def _exchange(self, commands: Sequence[Words]) -> list[Any]:
         answered = False
         try:
-            reply = await (await self._connected()).exchange(words)
+            replies = await (await self._connected()).exchange(*commands)
             answered = True
         except (OSError, EOFError, libvalkey.ProtocolError) as problem:
             raise ServerError(Health.UNREACHABLE, f"{type(problem).__name__}: {problem}") from None
@@ -93,13 +109,13 @@ class ServerConnection:
             # A reply that comes later would be taken for that of the next command.
             if not answered:
                 self.close()
-        return reply
+        return replies
 
     async def _connected(self) -> "_Stream":
         if self._stream is None:
-            stream = _Stream(*await asyncio.open_unix_connection(self._socket))
+            stream = _Stream(*await asyncio.open_unix_connection(self._socket), encoding=self._encoding)
             self._stream = stream
-            _checked(await stream.exchange(("AUTH", AGENT_USER, self._password() or "")))
+            _checked(*await stream.exchange(("AUTH", AGENT_USER, self._password() or "")))
         return self._stream
 
 
@@ -109,7 +125,7 @@ async def ask_as_default_user(socket: Path, *words: str | int, timeout_s: float 
         async with asyncio.timeout(timeout_s):
             stream = _Stream(*await asyncio.open_unix_connection(socket))
             try:
-                return _checked(await stream.exchange(words))
+                return _checked(*await stream.exchange(words))
             finally:
                 stream.close()
     except TimeoutError:
@@ -121,13 +137,18 @@ async def ask_as_default_user(socket: Path, *words: str | int, timeout_s: float 
 class _Stream:
     """Commands and replies, on the parser of Valkey's own client; the whole client would cost every pod 6 MiB."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, encoding: str | None = "utf-8"
+    ) -> None:
         self._reader = reader
         self._writer = writer
-        self._parser = libvalkey.Reader(encoding="utf-8", errors="replace", notEnoughData=_INCOMPLETE)
+        self._parser = libvalkey.Reader(encoding=encoding, errors="replace", notEnoughData=_INCOMPLETE)
 
-    async def exchange(self, words: tuple[str | int, ...]) -> Any:  # noqa: ANN401
-        self._writer.write(libvalkey.pack_command(words))
+    async def exchange(self, *commands: Words) -> list[Any]:
+        self._writer.writelines([libvalkey.pack_command(words) for words in commands])
+        return [await self._reply() for _ in commands]
+
+    async def _reply(self) -> Any:  # noqa: ANN401
         while (reply := self._parser.gets()) is _INCOMPLETE:
             data = await self._reader.read(_READ_BYTES)
             if not data:

@@ -46,6 +46,13 @@ class PendingChange(Model, frozen=True, kw_only=True):
     epoch: Annotated[int, doc("The epoch it will begin, above the present one.", minimum=1)]
     reason: Annotated[str | None, doc("Why.", maxLength=1024)] = None
     since: Annotated[str | None, doc("When it was announced.", format="date-time")] = None
+    without: Annotated[
+        NodeName | None,
+        doc(
+            "Who is not chosen again, though it may have most: its replicas do not reach it.",
+            maxLength=LONGEST_NODE_NAME,
+        ),
+    ] = None
 
 
 class ShardOperation(Operation, frozen=True, kw_only=True):

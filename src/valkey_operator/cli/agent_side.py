@@ -61,7 +61,7 @@ class AgentSide:
         return cls(
             reports=reports,
             channels=channels,
-            agents=Agents(reports, channels, leadership.check),
+            agents=Agents(reports, channels, grants, check_term=leadership.check),
             authority=Authority(client, namespace),
             receiver=Receiver(
                 reports, grants, metrics, term=lambda: leadership.term, leader=lambda: leadership.other_leader

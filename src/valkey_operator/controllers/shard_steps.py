@@ -19,8 +19,18 @@ from valkey_operator.controllers.live_settings import LiveSettings
 from valkey_operator.controllers.valkey_facts import ShardView
 from valkey_operator.core.names import ROLE_LABEL
 from valkey_operator.core.shard.proof import is_missed
-from valkey_operator.core.shard.roles import role_labels
-from valkey_operator.core.shard.steps import Detach, Follow, LookAgain, Open, Order, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.roles import PRIMARY, role_labels
+from valkey_operator.core.shard.steps import (
+    Detach,
+    Follow,
+    LookAgain,
+    Open,
+    Order,
+    Promote,
+    Reason,
+    ShardPlan,
+    SwapRecord,
+)
 from valkey_operator.kube.errors import ApiError
 from valkey_operator.kube.objects import Key
 from valkey_operator.kube.writer import Writer
@@ -29,7 +39,7 @@ from valkey_operator.valkey.boot import StartKind
 
 log = structlog.get_logger(__name__)
 
-LOOK_PAUSE_S = 0.003
+LOOK_PAUSE_S = 0.001
 NOBODY_PAUSE_S = 0.05
 LOOK_WITHIN_S = 0.5
 LOOK_EVERY_S = 1.0
@@ -74,7 +84,17 @@ class ShardSteps:
     async def carry_out(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
         """All steps in their order; raises what asks for another look."""
         if any(isinstance(step, Follow) for step in plan.steps):
-            await self._label_before_clients_move(view)
+            # A server that is no primary any more drops its clients when it follows: Services lead elsewhere then.
+            await self._label_if_possible(self.label_pods(view))
+        # The Service takes longer to follow than the server: it is told at the same time.
+        promoted = [step.node for step in plan.steps if isinstance(step, Promote)]
+        labels = [asyncio.create_task(self._label_if_possible(self._label(view, name, PRIMARY))) for name in promoted]
+        try:
+            await self._carry_out_all(plan, record, view, tell)
+        finally:
+            await asyncio.gather(*labels)
+
+    async def _carry_out_all(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
         failed: list[TransientError] = []
         for step in plan.steps:
             match step:
@@ -93,17 +113,18 @@ class ShardSteps:
             raise failed[0]
 
     async def label_pods(self, view: ShardView) -> None:
-        """Say on each pod what it is: the Services find their pods by it."""
-        roles = role_labels(view.facts)
-        await asyncio.gather(*(self._label(view, name, role) for name, role in roles.items() if name in view.pods))
+        """Say on each pod what it is: the Services find their pods by it.
 
-    async def _label_before_clients_move(self, view: ShardView) -> None:
-        """A server that is no primary any more drops its clients when it follows: Services shall lead elsewhere then.
-
-        What cannot be labelled must not keep servers from following; it is tried again at the end, and told.
+        The primary first: a Service that has lost its only pod gets another one no sooner than a second later.
         """
+        roles = {name: role for name, role in role_labels(view.facts).items() if name in view.pods}
+        await asyncio.gather(*(self._label(view, name, role) for name, role in roles.items() if role == PRIMARY))
+        await asyncio.gather(*(self._label(view, name, role) for name, role in roles.items() if role != PRIMARY))
+
+    async def _label_if_possible(self, labelling: Awaitable[None]) -> None:
+        """What cannot be labelled keeps no server from its role; it is tried again at the end, and told."""
         try:
-            await self.label_pods(view)
+            await labelling
         except ApiError as problem:
             log.warning("a pod cannot be labelled", reason=str(problem))
 

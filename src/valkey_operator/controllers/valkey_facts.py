@@ -37,7 +37,6 @@ from valkey_operator.core.render.pod import SERVER_PORT, server_image
 from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, has_no_server
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
-from valkey_operator.valkey.live import live_settings, settings_digest
 from valkey_operator.valkey.states import Health
 
 
@@ -153,7 +152,7 @@ class ValkeyGround:
             members=members,
             replicas=replicas,
             writing=writing,
-            settings_digest=settings_digest(live_settings(source.directives)),
+            settings_digest=source.settings_digest,
             wished=valkey.metadata.annotations.get(PRIMARY_ANNOTATION) or None,
             primary_pod_ended=ended,
             leave_until=self._leave_until(valkey.key, writing),
@@ -176,6 +175,7 @@ class ValkeyGround:
             pod_ip=pod.ip if pod else None,
             pod_ready=pod is not None and pod.ready,
             pod_leaving=pod is not None and pod.leaving,
+            role_label=pod.role if pod else None,
             server_started=pod is not None and pod.server_started,
             cordoned=pod is not None and pod.cordoned,
             stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),

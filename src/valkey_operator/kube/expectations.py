@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from valkey_operator.kube.objects import Key, ObjectMeta
+from valkey_operator.kube.objects import Key, ObjectMeta, parse_version
 
 DEADLINE_S = 30.0
 
@@ -69,7 +69,8 @@ class Expectations:
 
 
 def _is_met(expected: _Expected, progress: int, cached: ObjectMeta | None) -> bool:
-    return progress >= expected.version and (not expected.deleted_uid or is_gone(cached, expected.deleted_uid))
+    is_seen = max(progress, parse_version(cached.resource_version) if cached else 0) >= expected.version
+    return is_seen and (not expected.deleted_uid or is_gone(cached, expected.deleted_uid))
 
 
 def is_gone(cached: ObjectMeta | None, uid: str) -> bool:

@@ -94,6 +94,11 @@ class Store(Generic[T]):
         self._expectations.expect_version(key, parse_version(version))
         self._settle()
 
+    def take_over(self, written: T) -> None:
+        """We wrote `written`, and need not wait for the watch to tell us so."""
+        self._put(written, initial=False)
+        self._settle()
+
     def expect_deletion(self, key: Key, uid: str) -> None:
         """We deleted the object of this uid."""
         self._expectations.expect_deletion(key, uid)
@@ -123,7 +128,8 @@ class Store(Generic[T]):
     def put(self, new: T) -> None:
         """An object was added or changed."""
         self._advance(new.metadata.resource_version)
-        self._put(new, initial=False)
+        if not self._is_older(new):
+            self._put(new, initial=False)
         self._settle()
 
     def remove(self, last: T) -> None:
@@ -149,6 +155,13 @@ class Store(Generic[T]):
             self._put(each, initial=not self.has_synced)
         self._synced.set()
         self._settle()
+
+    def _is_older(self, new: T) -> bool:
+        """Whether we know a later state of it, which we wrote ourselves."""
+        old = self._objects.get(new.key)
+        return old is not None and parse_version(old.metadata.resource_version) > parse_version(
+            new.metadata.resource_version
+        )
 
     def _put(self, new: T, *, initial: bool) -> None:
         old = self._objects.get(new.key)

@@ -67,8 +67,10 @@ class Writer(Generic[T]):
         return self._expect(await self._client.merge(self._resource, key, changes, projection))
 
     async def replace(self, manifest: Manifest, projection: type[T], *, subresource: str | None = None) -> T:
-        """Compare and swap, or raise `ConflictError`."""
-        return self._expect(await self._client.replace(self._resource, manifest, projection, subresource=subresource))
+        """Compare and swap, or raise `ConflictError`; the cache has it at once, for nobody else wrote in between."""
+        written = await self._client.replace(self._resource, manifest, projection, subresource=subresource)
+        self._store.take_over(written)
+        return written
 
     async def delete(self, victim: T, *, only_this_version: bool = False) -> bool:
         """Delete this very object, not a later one of the same name; False if it was gone already."""

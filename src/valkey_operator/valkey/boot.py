@@ -22,6 +22,8 @@ FENCED = 1_000_000
 PARK_HOST = "192.0.2.1"
 PARK_PORT = 1
 AGENT_USER = "valkey-operator-agent"
+NODES_FILE = "nodes.conf"
+BUS_PORT_ABOVE = 10_000
 _EVERYTHING = "~* &* +@all"
 
 
@@ -32,6 +34,7 @@ class StartKind(enum.StrEnum):
     FENCED_PRIMARY = "fenced-primary"
     REPLICA = "replica"
     PARKED = "parked"
+    CLUSTER_NODE = "cluster-node"
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -41,17 +44,39 @@ class Address(msgspec.Struct, frozen=True):
     port: int
 
 
+class BusAddress(msgspec.Struct, frozen=True):
+    """Where a cluster node listens, for clients and for other nodes; `bus_port` 0: the usual one."""
+
+    host: str
+    port: int
+    bus_port: int = 0
+
+
+class Announced(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cluster node says of itself to other nodes and to clients; it outlives the pod."""
+
+    address: BusAddress
+    hostname: str
+
+
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to start. `primary` is given for a replica and only then."""
+    """One way to start. `primary` is given for a replica and only then, `announced` for a cluster node.
+
+    Whom a cluster node follows and which slots it has is in the nodes.conf that it finds; it is never fenced, for what
+    it would write by that file was decided before it is let in.
+    """
 
     kind: StartKind
     primary: Address | None = None
+    announced: Announced | None = None
     min_replicas_to_write: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no server could be."""
         if (self.kind is StartKind.REPLICA) != (self.primary is not None):
             raise ValueError(f"a start as {self.kind} has primary {self.primary}; only a replica has one, and needs it")
+        if (self.kind is StartKind.CLUSTER_NODE) != (self.announced is not None):
+            raise ValueError(f"a start as {self.kind} announces {self.announced}; only a cluster node does, and must")
 
 
 class ModuleToLoad(msgspec.Struct, frozen=True):
@@ -104,6 +129,7 @@ def render_start_conf(
         "protected-mode no",
         f"min-replicas-to-write {start.min_replicas_to_write if writable else FENCED}",
         *_replication_lines(start, credentials),
+        *_cluster_lines(start.announced),
         *_user_lines(credentials),
     ]
     return "".join(f"{line}\n" for line in lines if line)
@@ -129,6 +155,20 @@ def _replication_lines(start: Start, credentials: Credentials) -> list[str]:
     if start.kind is StartKind.PARKED:
         lines.append(f"replicaof {PARK_HOST} {PARK_PORT}")
     return lines
+
+
+def _cluster_lines(announced: Announced | None) -> list[str]:
+    if announced is None:
+        return []
+    address = announced.address
+    return [
+        "cluster-enabled yes",
+        f"cluster-config-file {NODES_FILE}",
+        f"cluster-announce-ip {quoted(address.host)}",
+        f"cluster-announce-port {address.port}",
+        f"cluster-announce-bus-port {address.bus_port or address.port + BUS_PORT_ABOVE}",
+        f"cluster-announce-hostname {quoted(announced.hostname)}",
+    ]
 
 
 def _user_lines(credentials: Credentials) -> list[str]:

@@ -23,6 +23,7 @@ _ADDRESS = re.compile(r"(?P<host>.*):(?P<port>\d+)@(?P<bus>\d+)(?:,(?P<hostname>
 _OPEN_SLOT = re.compile(r"\[(?P<slot>\d+)-(?P<way>[<>])-(?P<peer>[0-9a-f]{40})\]")
 _ROLES = {"master": Role.PRIMARY, "slave": Role.REPLICA}
 _VARIABLES = "vars"
+_MYSELF = re.compile(r"^\S+ \S+ (?:\S+,)?myself[, ]")
 
 
 class ClusterError(ValueError):
@@ -124,6 +125,14 @@ def parse_nodes(text: str) -> NodesView:
     if len(own) != 1:
         raise ClusterError(f"CLUSTER NODES has {len(own)} lines flagged myself; expected one")
     return NodesView(myself=own[0], others=tuple(line for line in lines if not line.myself))
+
+
+def own_line(text: str) -> NodeLine:
+    """What a node says of itself in CLUSTER NODES; the lines of all others are not even read."""
+    line = next((line for line in text.splitlines() if _MYSELF.search(line)), None)
+    if line is None:
+        raise ClusterError("CLUSTER NODES has no line flagged myself")
+    return _parse_line(line)
 
 
 def parse_cluster_info(text: str) -> ClusterInfo:

@@ -22,11 +22,13 @@ _NO_REPLICATION_ID = "0" * 40
 _NO_SECOND_OFFSET = -1
 _LINK_NEVER_WAS_UP = -1
 _WRITTEN = "ok"
+_GOOD_REPLICAS = "min_replicas_good_replicas"
 _OLD_WORDS = re.compile(r"(?<![a-z])(master|slave)(?=s?[0-9]*(_|$))")
 _NEW_WORDS = {"master": "primary", "slave": "replica"}
 # Every number in INFO fits 64 bits; int() alone would also take "1_0", " 7" and digits of other scripts.
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})", re.ASCII)
+_KEYS = re.compile(r"keys=([0-9]{1,20}),", re.ASCII)
 _REPLICA_FIELD = re.compile(r"replica([0-9]{1,9})", re.ASCII)
 
 
@@ -105,7 +107,8 @@ class ReplicationInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     Offsets compare only under one replication id. After a promotion the former id stays valid in
     `former_replication_id` for offsets before `former_id_valid_below`; both are None where there was none.
-    `primary_link` is there for a replica and only for a replica.
+    `primary_link` is there for a replica and only for a replica. `good_replicas` are those that a server counts which
+    needs some to write (`min-replicas-to-write`); None where it needs none.
     """
 
     role: Role
@@ -114,6 +117,7 @@ class ReplicationInfo(msgspec.Struct, frozen=True, kw_only=True):
     former_replication_id: str | None
     former_id_valid_below: int | None
     replicas: tuple[ConnectedReplica, ...]
+    good_replicas: int | None = None
     primary_link: PrimaryLink | None
 
 
@@ -126,6 +130,13 @@ class PersistenceInfo(msgspec.Struct, frozen=True, kw_only=True):
     loading: bool
     snapshot_failed: bool
     aof_failed: bool
+
+
+class MemoryInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Section `memory`; `limit_bytes` is 0 where no maxmemory is set."""
+
+    used_bytes: int
+    limit_bytes: int
 
 
 def parse_sections(text: str) -> Sections:
@@ -176,6 +187,7 @@ def parse_replication(sections: Sections) -> ReplicationInfo:
         former_replication_id=None if former_id == _NO_REPLICATION_ID else former_id,
         former_id_valid_below=None if former_below == _NO_SECOND_OFFSET else former_below,
         replicas=_connected_replicas(fields),
+        good_replicas=_number(fields, _GOOD_REPLICAS) if _GOOD_REPLICAS in fields else None,
         primary_link=_primary_link(fields) if role is Role.REPLICA else None,
     )
 
@@ -188,6 +200,18 @@ def parse_persistence(sections: Sections) -> PersistenceInfo:
         snapshot_failed=_text(fields, "rdb_last_bgsave_status") != _WRITTEN,
         aof_failed=_number(fields, "aof_enabled") != 0 and _text(fields, "aof_last_write_status") != _WRITTEN,
     )
+
+
+def parse_memory(sections: Sections) -> MemoryInfo:
+    """Read section `memory`."""
+    fields = _section(sections, "memory")
+    return MemoryInfo(used_bytes=_number(fields, "used_memory"), limit_bytes=_number(fields, "maxmemory"))
+
+
+def parse_keys(sections: Sections) -> int:
+    """How many keys there are in all databases, from section `keyspace`, which has no line for an empty one."""
+    counts = (_KEYS.match(value) for name, value in _section(sections, "keyspace").items() if name.startswith("db"))
+    return sum(int(found[1]) for found in counts if found)
 
 
 def parse_refused_writes(sections: Sections) -> int:

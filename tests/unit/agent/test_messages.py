@@ -11,7 +11,7 @@ from valkey_operator.valkey.states import DiskError, Health, ProcessState
 
 
 def message_of(facts: Facts) -> pb.NodeReport:
-    return report_message(Report(pod_uid="uid", boot_id="boot", agent_version="1.0", seq=3, facts=facts))
+    return report_message(Report(pod_uid="uid", boot_id="boot", agent_version="1.0", seq=3, facts=facts), 12.3456)
 
 
 def test_what_the_server_did_not_tell_is_not_set() -> None:

@@ -14,11 +14,12 @@ from valkey_operator.agent.promise import Given, Promise, parse_promise, render_
 from valkey_operator.agent.report import Facts
 from valkey_operator.agent.server import ServerView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.boot import Address, Start, StartKind
+from valkey_operator.valkey.boot import Address, Announced, BusAddress, Start, StartKind
 from valkey_operator.valkey.info import ReplicationInfo
 from valkey_operator.valkey.states import Health
 
 PROMISE = Promise(term=3, epoch=7)
+ANNOUNCED = pb.Announced(address=pb.BusAddress(host="10.0.0.1", port=6379), hostname="c-0")
 
 
 @pytest.mark.parametrize(
@@ -58,13 +59,14 @@ def test_a_promise_is_read_back_as_it_was_kept() -> None:
         ("Open", pb.OpenRequest(kind=pb.START_KIND_REPLICA), Given.REPLICA),
         ("Open", pb.OpenRequest(kind=pb.START_KIND_FENCED_PRIMARY), Given.NONE),
         ("Open", pb.OpenRequest(kind=pb.START_KIND_PARKED), Given.NONE),
+        ("Open", pb.OpenRequest(kind=pb.START_KIND_CLUSTER_NODE), Given.ANY),
         ("Open", pb.OpenRequest(), Given.NONE),
         ("Follow", pb.FollowRequest(), Given.REPLICA),
         ("Promote", pb.PromoteRequest(), Given.PRIMARY),
         ("Park", pb.ParkRequest(), Given.NONE),
         ("Kill", pb.KillRequest(), Given.REPLICA),
         ("Configure", pb.ConfigureRequest(), Given.REPLICA),
-        ("Pause", pb.PauseRequest(), Given.REPLICA),
+        ("Release", pb.ReleaseRequest(), Given.REPLICA),
     ],
 )
 def test_an_order_gives_a_role_or_leaves_the_one_before(name: str, request_: Message, given: Given) -> None:
@@ -83,6 +85,13 @@ def test_an_order_gives_a_role_or_leaves_the_one_before(name: str, request_: Mes
             pb.OpenRequest(kind=pb.START_KIND_REPLICA, primary=pb.Address(host="h", port=1)),
             Start(kind=StartKind.REPLICA, primary=Address("h", 1)),
         ),
+        (
+            pb.OpenRequest(kind=pb.START_KIND_CLUSTER_NODE, announced=ANNOUNCED),
+            Start(
+                kind=StartKind.CLUSTER_NODE,
+                announced=Announced(address=BusAddress("10.0.0.1", 6379, 16379), hostname="c-0"),
+            ),
+        ),
     ],
 )
 def test_an_order_to_open_names_the_kind_of_start(request_: pb.OpenRequest, start: Start) -> None:
@@ -94,6 +103,9 @@ def test_an_order_to_open_names_the_kind_of_start(request_: pb.OpenRequest, star
     [
         pb.OpenRequest(),
         pb.OpenRequest(kind=pb.START_KIND_REPLICA),
+        pb.OpenRequest(kind=pb.START_KIND_CLUSTER_NODE),
+        pb.OpenRequest(kind=pb.START_KIND_CLUSTER_NODE, announced=pb.Announced(address=ANNOUNCED.address)),
+        pb.OpenRequest(kind=pb.START_KIND_PARKED, announced=ANNOUNCED),
         pb.OpenRequest(kind=pb.START_KIND_PARKED, primary=pb.Address(host="h", port=1)),
         pb.OpenRequest.FromString(b"\x10\x63"),  # a kind of start from the future
     ],

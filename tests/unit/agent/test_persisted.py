@@ -1,8 +1,10 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support import build
+from valkey_operator.agent.cluster_state import ClusterState
 from valkey_operator.agent.persisted import MARK_FILE, CopyMark, DataFolder, mark_of
 from valkey_operator.agent.promise import Given, Promise
 from valkey_operator.agent.report import Facts, Persisted
@@ -25,6 +27,13 @@ def facts(
 ) -> Facts:
     view = ServerView(health=health, server=build.server(), replication=replication, least_replicas=least)
     return Facts(process=Watched(state, ProcessId(7, 1), 1), server=view, promise=Promise(1, 5, given))
+
+
+def test_the_copy_of_a_cluster_node_is_marked_with_the_epoch_of_its_cluster() -> None:
+    known = facts(build.replica())
+    assert known.server
+    cluster = msgspec.structs.replace(known.server, cluster=ClusterState(nodes="", config_epoch=9))
+    assert mark_of(msgspec.structs.replace(known, server=cluster)) == CopyMark(9)
 
 
 @pytest.mark.parametrize(

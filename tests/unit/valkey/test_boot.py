@@ -2,6 +2,8 @@ import pytest
 
 from valkey_operator.valkey.boot import (
     Address,
+    Announced,
+    BusAddress,
     Credentials,
     Start,
     StartKind,
@@ -62,6 +64,29 @@ def test_a_server_without_a_password_says_so_and_follows_without_one() -> None:
 
 def test_the_password_of_the_agent_is_never_written_out() -> None:
     assert not any("made anew" in line for line in start_lines(Start(kind=StartKind.PARKED)))
+
+
+def test_a_cluster_node_starts_with_the_file_it_has_and_announces_what_it_was_told() -> None:
+    announced = Announced(address=BusAddress("10.0.0.1", 6379), hostname="c-0.shop.svc")
+    lines = start_lines(Start(kind=StartKind.CLUSTER_NODE, announced=announced, min_replicas_to_write=1))
+
+    assert [line for line in lines if line.startswith("cluster-")] == [
+        "cluster-enabled yes",
+        "cluster-config-file nodes.conf",
+        'cluster-announce-ip "10.0.0.1"',
+        "cluster-announce-port 6379",
+        "cluster-announce-bus-port 16379",
+        'cluster-announce-hostname "c-0.shop.svc"',
+    ]
+    assert "min-replicas-to-write 1" in lines
+    assert not any(line.startswith("replicaof") for line in lines)
+
+
+@pytest.mark.parametrize("kind", [StartKind.CLUSTER_NODE, StartKind.PARKED])
+def test_only_a_cluster_node_announces_itself_and_it_must(kind: StartKind) -> None:
+    announced = None if kind is StartKind.CLUSTER_NODE else Announced(address=BusAddress("h", 1), hostname="c")
+    with pytest.raises(ValueError, match="only a cluster node"):
+        Start(kind=kind, announced=announced)
 
 
 @pytest.mark.parametrize(("kind", "primary"), [(StartKind.REPLICA, None), (StartKind.FENCED_PRIMARY, Address("h", 1))])

@@ -5,10 +5,13 @@ from tests.support.info_text import Dialect, render_info
 from valkey_operator.valkey.info import (
     InfoError,
     LinkStatus,
+    MemoryInfo,
     ReplicationInfo,
     Role,
     ServerMode,
     Version,
+    parse_keys,
+    parse_memory,
     parse_refused_writes,
     parse_replication,
     parse_sections,
@@ -139,6 +142,14 @@ def test_a_malformed_server_section_is_told_in_one_sentence(good: str, bad: str,
 )
 def test_writes_that_a_replica_refused_are_counted(text: str, count: int) -> None:
     assert parse_refused_writes(parse_sections(text)) == count
+
+
+def test_memory_and_the_keys_of_all_databases_are_read() -> None:
+    text = "# Memory\nused_memory:7\nmaxmemory:0\n# Keyspace\ndb0:keys=2,expires=1,avg_ttl=0\ndb11:keys=3,expires=0\n"
+    sections = parse_sections(text)
+    assert parse_memory(sections) == MemoryInfo(used_bytes=7, limit_bytes=0)
+    assert parse_keys(sections) == 5
+    assert parse_keys(parse_sections("# Keyspace\n")) == 0
 
 
 def test_a_count_of_refused_writes_that_is_no_number_is_an_error() -> None:

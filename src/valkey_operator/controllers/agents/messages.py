@@ -6,11 +6,13 @@ An agent may be older or newer than we are: a word that is not known is taken fo
 
 import enum
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 
+from valkey_operator.controllers.agents.cluster_messages import CLUSTER_SPELLINGS, cluster_view_of, nodes_view_of
 from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, StartKind
@@ -44,6 +46,8 @@ class Outcome(enum.StrEnum):
     NO_ANSWER = "no-answer"
     NO_LICENCE = "no-licence"
     VOLUME_TAKEN = "volume-taken"
+    OTHER_STATE = "other-state"
+    UNFINISHED = "unfinished"
 
 
 _OUTCOMES = {
@@ -58,6 +62,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         pod_uid=report.pod_uid,
         boot_id=report.boot_id,
         seq=report.seq,
+        clock_ms=report.clock_ms,
         agent_version=report.agent_version,
         process=_PROCESS_STATES.get(report.process, ProcessState.SHUT),
         starts=report.starts,
@@ -70,6 +75,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         former_replication_id=replication.former_replication_id or None,
         former_id_valid_below=_given(replication, "former_id_valid_below"),
         link=_link(replication.link) if replication.HasField("link") else None,
+        good_replicas=_given(replication, "good_replicas"),
         fenced=_given(report, "fenced"),
         copy=_copy(report.persisted),
         promised_term=report.promised_term,
@@ -80,6 +86,8 @@ def view_of(report: pb.NodeReport) -> NodeView:
         misses_primary=report.misses_primary,
         terms=_terms(report.terms) if report.HasField("terms") else None,
         disk_error=_DISK_ERRORS.get(report.disk_error),
+        cluster=cluster_view_of(report.cluster) if report.HasField("cluster") else None,
+        kept_nodes=nodes_view_of(report.kept_nodes),
     )
 
 
@@ -95,21 +103,27 @@ def order_message(name: str, order: pb.Order, fields: dict[str, Any]) -> Message
 
 
 def _wire_value(value: object) -> object:
-    match value:
-        case Address():
-            return pb.Address(host=value.host, port=value.port)
-        case StartKind():
-            return f"START_KIND_{value.name}"
-        case Terms():
-            sets = [pb.MemberSet(nodes=members) for members in value.sets]
-            return pb.Terms(
-                sets=sets,
-                fence_after_ms=value.fence_after_ms,
-                missed_after_ms=value.missed_after_ms,
-                least_replicas=value.least_replicas,
-            )
-        case _:
-            return value
+    if isinstance(value, tuple):
+        return [_wire_value(each) for each in value]
+    spell = _SPELLINGS.get(type(value))
+    return spell(value) if spell else value
+
+
+def _wire_terms(terms: Terms) -> pb.Terms:
+    return pb.Terms(
+        sets=[pb.MemberSet(nodes=members) for members in terms.sets],
+        fence_after_ms=terms.fence_after_ms,
+        missed_after_ms=terms.missed_after_ms,
+        least_replicas=terms.least_replicas,
+    )
+
+
+_SPELLINGS: Mapping[type, Callable[[Any], object]] = {
+    Address: lambda value: pb.Address(host=value.host, port=value.port),
+    StartKind: lambda value: f"START_KIND_{value.name}",
+    Terms: _wire_terms,
+    **CLUSTER_SPELLINGS,
+}
 
 
 def _link(link: pb.Link) -> LinkView | None:

@@ -13,6 +13,7 @@ import grpc
 import msgspec
 
 from valkey_operator.controllers.agents.channels import Channels, Target
+from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.messages import Outcome, order_message, outcome_of, view_of
 from valkey_operator.controllers.agents.reports import Reports
 from valkey_operator.core.node_view import NodeView
@@ -27,6 +28,7 @@ ORDER_WITHIN_S = 3.0
 ASK_AGAIN_AFTER_S = 3.0
 MOST_PULLS = 16
 _MOST_DETAIL = 200
+_MAKE_PRIMARIES = frozenset({"Promote", "Open"})
 _Answer = TypeVar("_Answer")
 
 
@@ -51,9 +53,12 @@ class OrderResult(msgspec.Struct, frozen=True):
 class Agents:
     """All agents; `check_term` raises unless we lead in that term at this very moment."""
 
-    def __init__(self, reports: Reports, channels: Channels, check_term: Callable[[int], None]) -> None:
+    def __init__(
+        self, reports: Reports, channels: Channels, grants: Grants, *, check_term: Callable[[int], None]
+    ) -> None:
         self._reports = reports
         self._channels = channels
+        self._grants = grants
         self._check_term = check_term
         self._silent_since: dict[str, float] = {}
 
@@ -85,16 +90,23 @@ class Agents:
 
         A refusal is no exception but an outcome.
         """
-        order = pb.Order(term=term, epoch=epoch, pod_uid=target.pod_uid)
-        request = order_message(name, order, fields)
 
         def give(client: AgentClient) -> Awaitable[pb.Result]:
             self._check_term(term)
-            return client.order(name, request, timeout_s=timeout_s)
+            leave = self._leave_for(target, epoch) if name in _MAKE_PRIMARIES else None
+            order = pb.Order(term=term, epoch=epoch, pod_uid=target.pod_uid, leave=leave)
+            return client.order(name, order_message(name, order, fields), timeout_s=timeout_s)
 
         result = await self._call(target, give)
         view = self._heard(target, result.report)
         return OrderResult(outcome_of(result), result.detail, view, dict(result.settings))
+
+    def _leave_for(self, target: Target, epoch: int) -> pb.Leave | None:
+        """Leave to the primary on record, from when it last spoke to us: so it need not come back and ask."""
+        heard = self._reports.get(target.key, target.pod_uid)
+        if heard is None or not heard.view.clock_ms or not self._grants.may_write(target.key, epoch):
+            return None
+        return pb.Leave(boot_id=heard.view.boot_id, clock_ms=heard.view.clock_ms)
 
     async def pull(
         self, targets: Iterable[Target], *, timeout_s: float = REPORT_WITHIN_S

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.node_view import ClusterNodeView, NodeView
 from valkey_operator.kube.objects import Key
 from valkey_operator.kube.store import Change, Subscriber
 from valkey_operator.runtime.queue import Lane
+from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import ProcessState
 
@@ -47,10 +48,28 @@ def without_positions(view: NodeView) -> NodeView:
     return msgspec.structs.replace(
         view,
         seq=0,
+        clock_ms=0,
         offset=0,
         link=None if link is None else msgspec.structs.replace(link, received_offset=0),
         copy=msgspec.structs.replace(view.copy, offset=0),
+        cluster=None if view.cluster is None else _without_counts(view.cluster),
     )
+
+
+def _without_counts(view: ClusterNodeView) -> ClusterNodeView:
+    """Of numbers of keys it is left whether there are any."""
+    return msgspec.structs.replace(
+        view,
+        migrations=tuple(_without_age(each) for each in view.migrations),
+        keys=min(view.keys, 1),
+        keys_in_slots={slot: min(count, 1) for slot, count in view.keys_in_slots.items()},
+        used_bytes=0,
+    )
+
+
+def _without_age(migration: SlotMigration) -> SlotMigration:
+    under_way = migration.state is MigrationState.UNDER_WAY
+    return msgspec.structs.replace(migration, updated_s=0) if under_way else migration
 
 
 class Reports:

@@ -39,6 +39,8 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     zones: EffectiveShardZones
     directives: Mapping[str, list[str]]
     roll_hash: str
+    settings_digest: str
+    """Of the directives that a running server takes."""
     site: Site
 
 

@@ -15,10 +15,10 @@ PATIENCE = timedelta(seconds=1)
 LOOK_EVERY_S = 0.2
 
 
-def announce(facts: ShardFacts, why: str) -> ShardPlan:
-    """Put it on record."""
+def announce(facts: ShardFacts, why: str, *, without: str | None = None) -> ShardPlan:
+    """Put it on record; `without` is who shall not be chosen again."""
     since = facts.now.isoformat(timespec="milliseconds")
-    pending = PendingChange(epoch=next_epoch_number(facts), reason=why, since=since)
+    pending = PendingChange(epoch=next_epoch_number(facts), reason=why, since=since, without=without)
     record = msgspec.structs.replace(facts.record, pending=pending, operation=None)
     return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.FAILOVER_BEGINS, message=f"Failover: {why}"),))
 

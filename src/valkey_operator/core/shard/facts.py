@@ -27,6 +27,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     pod_ip: str | None = None
     pod_ready: bool = False
     pod_leaving: bool = False
+    role_label: str | None = None
+    """What its pod is called, by which Services find it."""
     server_started: bool = False
     """The server's container runs, whatever the server does in it."""
     stale: bool = False

@@ -6,8 +6,9 @@ Refuses to know: what proves that the primary takes no more writes (proof.py), a
 """
 
 from valkey_operator.api.shard import PendingChange
-from valkey_operator.core.shard.announcement import LOOK_EVERY_S, announce
+from valkey_operator.core.shard.announcement import LOOK_EVERY_S, announce, is_patience_over
 from valkey_operator.core.shard.facts import Member, ShardFacts, has_no_server, runs_as
+from valkey_operator.core.shard.isolated import is_isolated
 from valkey_operator.core.shard.primary import choose_heir
 from valkey_operator.core.shard.proof import has_ended, is_missed, takes_no_writes
 from valkey_operator.core.shard.steps import Detach, Kill, Reason, ShardPlan
@@ -26,8 +27,14 @@ def lost_primary(facts: ShardFacts, primary: Member) -> ShardPlan | None:
         return None
     if view is not None and view.health is Health.HUNG and view.misses_primary:
         return ShardPlan(steps=(Kill(node=primary.name),))
-    if view is None and is_missed(facts):
+    return _missed_primary(facts, primary) if is_missed(facts) else None
+
+
+def _missed_primary(facts: ShardFacts, primary: Member) -> ShardPlan | None:
+    if primary.view is None:
         return announce(facts, f"{primary.name} is silent, and its replicas miss it")
+    if is_isolated(facts, primary):
+        return announce(facts, f"{primary.name} does not reach its replicas", without=primary.name)
     return None
 
 
@@ -37,6 +44,14 @@ def carry_on(facts: ShardFacts, primary: Member, pending: PendingChange) -> Shar
         return ShardPlan(steps=(Detach(nodes=tuple(moving)),))
     if not takes_no_writes(facts, primary):
         return ShardPlan(waits_for=f"proof that {primary.name} takes no more writes", look_after_s=LOOK_EVERY_S)
+    others = choose_heir(
+        facts,
+        tuple(member for member in facts.members if member.name != pending.without),
+        in_memory=Reason.PRIMARY_LOST,
+        on_disk=Reason.ALL_RESTARTED,
+    )
+    if others.steps or pending.without is None or not is_patience_over(facts):
+        return others
     return choose_heir(facts, facts.members, in_memory=Reason.PRIMARY_LOST, on_disk=Reason.ALL_RESTARTED)
 
 

@@ -29,10 +29,10 @@ from valkey_operator.core.shard.steps import (
     Park,
     Promote,
     Reason,
+    Release,
     ShardPlan,
     Step,
     SwapRecord,
-    Unpause,
 )
 from valkey_operator.core.shard.switchover import begin_switchover, continue_switchover
 from valkey_operator.core.shard.terms import terms_between, terms_of
@@ -98,7 +98,12 @@ def _promote(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     if rivals := [member.name for member in facts.others(primary.name) if runs_as(member.view, Role.PRIMARY)]:
         return ShardPlan(steps=tuple(Park(node=name) for name in rivals))
     promotion = Promote(node=primary.name, replication_id=expected, at_least_offset=least, terms=terms_of(facts))
-    return ShardPlan(steps=(promotion, Unpause(node=primary.name)))
+    return ShardPlan(steps=(promotion, *(Release(node=member.name) for member in facts.members if _was_left(member))))
+
+
+def _was_left(member: Member) -> bool:
+    """Whether it was parked as the primary, and has its clients still."""
+    return is_parked(member.view) and member.view is not None and member.view.copy.was_primary
 
 
 def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
@@ -123,8 +128,6 @@ def _followers(facts: ShardFacts, primary: Member) -> list[Step]:
             steps.append(Open(node=member.name, kind=StartKind.REPLICA, primary=primary.address))
         elif _should_follow(member, primary):
             steps.append(Follow(node=member.name, primary=primary.address))
-            if is_parked(member.view):
-                steps.append(Unpause(node=member.name))
     return steps
 
 

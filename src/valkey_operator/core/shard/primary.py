@@ -17,6 +17,7 @@ from valkey_operator.core.shard.facts import (
     is_parked,
     is_unbroken,
 )
+from valkey_operator.core.shard.quorum import heirs_needed
 from valkey_operator.core.shard.steps import Detach, Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import with_wish_met
 from valkey_operator.valkey.states import Health, ProcessState
@@ -65,16 +66,13 @@ def _wait_a_while(facts: ShardFacts, unknown: list[str]) -> ShardPlan:
 
 
 def _wait_for_quorum(facts: ShardFacts, unbroken: list[Member]) -> ShardPlan | None:
-    """With Quorum: of k replicas that confirmed a write one must be among those chosen from, whoever is missing.
-
-    The former primary, parked, has everything by itself.
-    """
-    record, rules = facts.record, facts.writing
-    if not rules.half_attached or any(member.name == record.primary for member in unbroken):
+    """With Quorum; the former primary, parked, has everything by itself."""
+    record = facts.record
+    if not facts.writing.half_attached or any(member.name == record.primary for member in unbroken):
         return None
     listed = record.promotable or []
     reached = [member.name for member in unbroken if member.name in listed and _is_in_epoch(facts, member)]
-    needed = len(listed) - max(rules.min_replicas, 1) + 1
+    needed = heirs_needed(facts)
     if len(reached) >= needed:
         return None
     return ShardPlan(
@@ -98,11 +96,15 @@ def _may_be_unbroken(view: NodeView | None) -> bool:
 def _is_in_epoch(facts: ShardFacts, member: Member) -> bool:
     """Whether it has what the epoch began with, in the recorded history, or in one that came of it since.
 
-    The replication id alone does not tell: a replica takes its primary's before it has what came before.
+    The replication id alone does not tell: a replica takes its primary's before it has what came before. Its agent
+    marks a copy that was whole in this epoch, also of a primary whose new history nobody has recorded yet. That counts
+    for who is listed: a primary from which nobody could take over begins other histories in the same epoch.
     """
     view, record = member.view, facts.record
     if view is None or record.replication_id is None:
         return view is not None
+    if member.name in (record.promotable or ()) and view.copy.epoch == record.epoch:
+        return True
     ids = {view.replication_id, view.former_replication_id}
     return record.replication_id in ids and view.offset >= (record.first_offset or 0)
 

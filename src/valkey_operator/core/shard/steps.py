@@ -89,15 +89,8 @@ class Kill(msgspec.Struct, frozen=True, kw_only=True):
     node: str
 
 
-class Pause(msgspec.Struct, frozen=True, kw_only=True):
-    """Let writing clients wait."""
-
-    node: str
-    milliseconds: int
-
-
-class Unpause(msgspec.Struct, frozen=True, kw_only=True):
-    """Let them go on."""
+class Release(msgspec.Struct, frozen=True, kw_only=True):
+    """Drop the clients of a server that is primary no more, and let them find who is."""
 
     node: str
 
@@ -108,7 +101,7 @@ class LookAgain(msgspec.Struct, frozen=True, kw_only=True):
     node: str
 
 
-Order: TypeAlias = Open | Follow | Promote | Bind | Park | Kill | Pause | Unpause
+Order: TypeAlias = Open | Follow | Promote | Bind | Park | Kill | Release
 Step: TypeAlias = SwapRecord | Order | LookAgain | Detach
 
 

@@ -1,4 +1,4 @@
-"""A planned change of primary: pause, park the old one, wait until the target has all of it, record, promote.
+"""A planned change of primary: park the old one, wait until the target has all of it, record, promote.
 
 Owns: when one is wished for, to whom, and what its next step is. The operation is on record, so that whoever leads next
 goes on with it. Once the old primary is parked its offset is final; a target that has it has everything.
@@ -12,12 +12,11 @@ import msgspec
 from valkey_operator.api.shard import ShardOperation, ValkeyShardSpec
 from valkey_operator.core.names import PRIMARY_ANNOTATION
 from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, is_parked, is_unbroken, runs_as
-from valkey_operator.core.shard.steps import LookAgain, Park, Pause, Reason, ShardPlan, SwapRecord, Unpause
+from valkey_operator.core.shard.steps import LookAgain, Park, Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import obstacle, open_wish, with_wish_met
 from valkey_operator.valkey.info import Role
 
 SWITCHOVER = "Switchover"
-PAUSE_MILLISECONDS = 2000
 GIVE_UP_AFTER = timedelta(seconds=5)
 
 
@@ -96,8 +95,8 @@ def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPl
 
 def _before_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
     if target is None or not is_in_sync_with(target.view, source) or _is_late(facts, operation):
-        return _end(facts, f"{operation.target} is not in sync", Unpause(node=source.name))
-    return ShardPlan(steps=(Pause(node=source.name, milliseconds=PAUSE_MILLISECONDS), Park(node=source.name)))
+        return _end(facts, f"{operation.target} is not in sync")
+    return ShardPlan(steps=(Park(node=source.name),))
 
 
 def _after_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
@@ -134,9 +133,9 @@ def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
     return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_DONE, message=message),))
 
 
-def _end(facts: ShardFacts, why: str, *more: Unpause) -> ShardPlan:
+def _end(facts: ShardFacts, why: str) -> ShardPlan:
     swap = SwapRecord(record=_ended(facts), reason=Reason.SWITCHOVER_GIVEN_UP, message=f"The switchover ends: {why}")
-    return ShardPlan(steps=(swap, *more))
+    return ShardPlan(steps=(swap,))
 
 
 def _ended(facts: ShardFacts) -> ValkeyShardSpec:

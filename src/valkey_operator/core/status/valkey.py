@@ -22,6 +22,7 @@ from valkey_operator.core.effective import EffectiveValkey
 from valkey_operator.core.names import Owner
 from valkey_operator.core.render.pod import SERVER_PORT, password_source
 from valkey_operator.core.shard.facts import Member, ShardFacts, runs_as
+from valkey_operator.core.shard.isolated import lacks_replicas
 from valkey_operator.core.shard.members import last_copy
 from valkey_operator.core.shard.settings import to_configure
 from valkey_operator.core.shard.wished import obstacle
@@ -120,7 +121,18 @@ def _lost(found: Findings) -> tuple[str, str] | None:
         return "FailingOver", f"{record.primary} is being replaced: {record.pending.reason}.{waits}"
     if primary is not None and primary.view is not None and primary.view.fenced:
         return "NoLicence", f"{primary.name} refuses writes: neither its replicas nor the operator let it write."
+    if primary is not None and lacks_replicas(primary.view):
+        return "TooFewReplicas", _too_few(primary)
     return None
+
+
+def _too_few(primary: Member) -> str:
+    view = primary.view
+    found, needed = (view.good_replicas, view.terms.least_replicas) if view and view.terms else (0, 0)
+    return (
+        f"{primary.name} refuses writes: {found} of the {needed} replicas that it needs to write follow it. "
+        "spec.durability and spec.replication.minReplicasToWrite say how many it needs."
+    )
 
 
 def _unsettled(found: Findings, before: ValkeyStatus | None, changing: str | None) -> Verdict:
@@ -237,6 +249,8 @@ def _primary_elected(found: Findings, primary: Member | None) -> Said:
         return Said(ConditionType.PRIMARY_ELECTED, False, "NoPrimary", "No node takes writes now.")
     if with_disk_error([primary]):
         return Said(ConditionType.PRIMARY_ELECTED, False, "CannotPersist", _disk_errors(found, [primary]))
+    if lacks_replicas(primary.view):
+        return Said(ConditionType.PRIMARY_ELECTED, False, "TooFewReplicas", _too_few(primary))
     return Said(ConditionType.PRIMARY_ELECTED, True, "PrimaryWritable", f"{primary.name} takes writes.")
 
 

@@ -6,13 +6,26 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support.shards import NOW, a_primary, facts, in_state, member, parked, record, replica_of, swapped, waiting
+from tests.support.shards import (
+    NEXT,
+    NOW,
+    a_primary,
+    facts,
+    in_state,
+    member,
+    parked,
+    record,
+    replica_of,
+    swapped,
+    waiting,
+)
 from valkey_operator.api.shard import PendingChange, ValkeyShardSpec
-from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.node_view import CopyView, NodeView
 from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import Detach, Kill, Reason, ShardPlan, SwapRecord
 from valkey_operator.valkey.states import Health, ProcessState
+from valkey_operator.valkey.terms import Terms
 
 LISTED = ["x-1", "x-2"]
 SILENT = member("x-0")
@@ -29,9 +42,9 @@ def deaf(**changes: Any) -> NodeView:
     return parked(**{"misses_primary": True, "promised_epoch": 8, **changes})
 
 
-def announced(seconds_ago: float = 0.0, **changes: Any) -> ValkeyShardSpec:
+def announced(seconds_ago: float = 0.0, without: str | None = None, **changes: Any) -> ValkeyShardSpec:
     since = (NOW - timedelta(seconds=seconds_ago)).isoformat()
-    return record(**{"promotable": LISTED, "pending": PendingChange(epoch=8, since=since), **changes})
+    return record(**{"promotable": LISTED, "pending": PendingChange(epoch=8, since=since, without=without), **changes})
 
 
 def shard(*members: Member, on_record: ValkeyShardSpec | None = None, **changes: Any) -> ShardFacts:
@@ -80,6 +93,19 @@ class TestAfterTheAnnouncement:
         assert (found.primary, found.pending, found.promotable) == ("x-2", None, ["x-1"])
         assert found.epoch > 8
 
+    def test_one_that_was_whole_in_this_epoch_counts_though_its_history_is_not_on_record_yet(self) -> None:
+        """It resynced fully with a primary that was just promoted, and no leader has looked since."""
+        resynced = deaf(replication_id=NEXT, offset=120, copy=CopyView(epoch=7))
+        plan = plan_shard(shard(SILENT, member("x-1", deaf()), member("x-2", resynced), on_record=announced(2)))
+        assert swapped(plan).primary == "x-2"
+
+    def test_one_that_was_whole_in_this_epoch_and_is_not_listed_has_another_history(self) -> None:
+        """A primary from which nobody could take over has restarted since, in the same epoch, with less."""
+        other = deaf(replication_id=NEXT, offset=120, copy=CopyView(epoch=7))
+        members = (SILENT, member("x-1", deaf()), member("x-2", other))
+        found = swapped(plan_shard(shard(*members, on_record=announced(4, promotable=["x-1"]))))
+        assert (found.primary, found.promotable) == ("x-1", None)
+
     def test_a_primary_that_came_back_and_has_most_is_chosen_again(self) -> None:
         back = member("x-0", parked(promised_epoch=8, offset=130))
         plan = plan_shard(shard(back, member("x-1", deaf()), member("x-2", deaf()), on_record=announced()))
@@ -108,6 +134,51 @@ class TestAfterTheAnnouncement:
         members = (SILENT, member("x-1", deaf()))
         assert plan_shard(shard(*members, on_record=announced(2))).steps == ()
         assert swapped(plan_shard(shard(*members, on_record=announced(4)))).primary == "x-1"
+
+
+class TestAPrimaryWithoutItsReplicas:
+    """The operator reaches all of them, and they do not reach each other."""
+
+    RULES = msgspec.structs.replace(RULES, half_attached=True)
+    TERMS = Terms(sets=(("x-1", "x-2"),), least_replicas=1)
+
+    def cut_off(
+        self, primary: NodeView, *replicas: NodeView | None, on_record: ValkeyShardSpec | None = None
+    ) -> ShardPlan:
+        others = [member(f"x-{index}", view) for index, view in enumerate(replicas, start=1)]
+        return plan_shard(shard(member("x-0", primary), *others, writing=self.RULES, on_record=on_record))
+
+    def test_is_replaced_where_it_refuses_writes_and_they_would_not(self) -> None:
+        refusing = a_primary(good_replicas=0, terms=self.TERMS)
+        pending = swapped(self.cut_off(refusing, missing(), missing())).pending
+        assert pending is not None
+        assert (pending.without, pending.reason) == ("x-0", "x-0 does not reach its replicas")
+
+    @pytest.mark.parametrize(
+        ("primary", "replicas"),
+        [
+            pytest.param({"good_replicas": 1}, [missing(), missing()], id="it takes writes"),
+            pytest.param({"good_replicas": None}, [missing(), missing()], id="it does not say"),
+            pytest.param({"good_replicas": 0}, [missing(), None], id="too few to be sure to have all"),
+            pytest.param({"good_replicas": 0}, [missing(), waiting()], id="one without data"),
+            pytest.param(
+                {"good_replicas": 0, "replication_id": NEXT}, [missing(), missing()], id="it met nobody since it is one"
+            ),
+        ],
+    )
+    def test_stays_primary_otherwise(self, primary: dict[str, Any], replicas: list[NodeView | None]) -> None:
+        plan = self.cut_off(a_primary(**{"terms": self.TERMS, **primary}), *replicas)
+        swaps = [step.record for step in plan.steps if isinstance(step, SwapRecord)]
+        assert not any(each.pending for each in swaps)
+
+    def test_is_not_chosen_again_though_it_has_most_unless_the_others_are_gone_meanwhile(self) -> None:
+        parted = parked(promised_epoch=8, offset=130)
+        on_record = announced(without="x-0")
+        chosen = swapped(self.cut_off(parted, deaf(), deaf(offset=120), on_record=on_record))
+        assert (chosen.primary, chosen.promotable, chosen.pending) == ("x-2", ["x-1"], None)
+        assert self.cut_off(parted, None, None, on_record=on_record).steps == ()
+        late = announced(seconds_ago=5, without="x-0")
+        assert swapped(self.cut_off(parted, None, None, on_record=late)).primary == "x-0"
 
 
 class TestAPodThatWasReplaced:

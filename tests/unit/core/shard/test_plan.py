@@ -18,7 +18,7 @@ from tests.support.shards import (
     switchover,
     waiting,
 )
-from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.node_view import CopyView, NodeView
 from valkey_operator.core.shard.plan import plan_shard
 from valkey_operator.core.shard.steps import (
     Bind,
@@ -27,9 +27,9 @@ from valkey_operator.core.shard.steps import (
     Park,
     Promote,
     Reason,
+    Release,
     ShardPlan,
     SwapRecord,
-    Unpause,
 )
 from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.states import Health, ProcessState
@@ -67,7 +67,7 @@ def test_a_primary_whose_node_is_gone_is_followed_by_another() -> None:
 
 def test_an_operation_on_record_comes_before_everything_else() -> None:
     plan = plan_shard(facts(*HEALTHY, on_record=record(promotable=None, operation=switchover())))
-    assert [type(step).__name__ for step in plan.steps] == ["Pause", "Park"]
+    assert [type(step).__name__ for step in plan.steps] == ["Park"]
 
 
 def test_a_primary_at_the_gate_that_nobody_could_replace_starts_with_what_it_has() -> None:
@@ -82,10 +82,15 @@ def test_a_primary_at_the_gate_does_not_start_while_somebody_could_replace_it() 
 
 def test_a_primary_on_record_that_is_still_a_replica_is_promoted_and_takes_writes() -> None:
     plan = plan_shard(facts(member("x-0", parked(offset=90)), on_record=record(first_offset=90)))
-    assert plan.steps == (
-        Promote(node="x-0", replication_id=OURS, at_least_offset=90, terms=Terms()),
-        Unpause(node="x-0"),
-    )
+    assert plan.steps == (Promote(node="x-0", replication_id=OURS, at_least_offset=90, terms=Terms()),)
+
+
+def test_clients_of_the_former_primary_are_released_right_after_the_promotion_and_readers_of_others_are_not() -> None:
+    former, other = parked(copy=CopyView(was_primary=True)), parked()
+    members = (member("x-0", parked(offset=90)), member("x-1", former), member("x-2", other))
+    promotion, *more = plan_shard(facts(*members, on_record=record(first_offset=90))).steps
+    assert isinstance(promotion, Promote)
+    assert more == [Release(node="x-1")]
 
 
 def test_where_no_history_is_on_record_the_primary_is_promoted_with_its_own() -> None:
@@ -149,7 +154,6 @@ def test_everybody_else_follows_the_primary_from_wherever_it_is() -> None:
         Open(node="x-1", kind=StartKind.REPLICA, primary=primary),
         Follow(node="x-2", primary=primary),
         Follow(node="x-3", primary=primary),
-        Unpause(node="x-3"),
         Follow(node="x-4", primary=primary),
     )
 
@@ -220,12 +224,12 @@ class TestWhoCouldTakeOver:
         )
         plan = plan_shard(facts(*members, on_record=record(promotable=["x-1", "x-2"])))
         names = [type(step).__name__ for step in plan.steps]
-        assert names == ["Bind", "SwapRecord", "Bind", "Open", "Follow", "Unpause"]
+        assert names == ["Bind", "SwapRecord", "Bind", "Open", "Follow"]
 
     def test_who_is_new_on_the_list_waits_until_all_others_follow(self) -> None:
         plan = plan_shard(facts(member("x-0", a_primary()), member("x-1", parked()), member("x-2", replica_of("x-0"))))
         names = [type(step).__name__ for step in plan.steps]
-        assert names == ["Follow", "Unpause", "Bind", "SwapRecord"]
+        assert names == ["Follow", "Bind", "SwapRecord"]
 
     def test_the_primary_is_bound_by_both_lists_while_the_record_changes(self) -> None:
         replicas = [member(name, replica_of("x-0")) for name in ("x-1", "x-2")]
@@ -260,6 +264,6 @@ class TestWhoCouldTakeOver:
 def test_a_switchover_begins_only_when_everything_else_is_done() -> None:
     leaving = member("x-0", a_primary(leaving=True, terms=Terms(sets=(("x-1",),))))
     unfinished = plan_shard(facts(leaving, member("x-1", parked()), on_record=record(promotable=["x-1"])))
-    assert [type(step).__name__ for step in unfinished.steps] == ["Follow", "Unpause"]
+    assert [type(step).__name__ for step in unfinished.steps] == ["Follow"]
     finished = plan_shard(facts(leaving, member("x-1", replica_of("x-0")), on_record=record(promotable=["x-1"])))
     assert swapped(finished).operation is not None

@@ -21,10 +21,8 @@ from tests.support.shards import (
 )
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import Member
-from valkey_operator.core.shard.steps import LookAgain, Park, Pause, Reason, ShardPlan, SwapRecord, Unpause
+from valkey_operator.core.shard.steps import LookAgain, Park, Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.switchover import (
-    GIVE_UP_AFTER,
-    PAUSE_MILLISECONDS,
     begin_switchover,
     best_target,
     continue_switchover,
@@ -169,9 +167,9 @@ class TestItsSteps:
         assert swap.record.promotable == ["x-1", "x-2"]
         return swap.message
 
-    def test_writes_pause_and_the_source_is_parked(self) -> None:
+    def test_the_source_is_parked(self) -> None:
         plan = self.goes_on(a_primary(), replica_of("x-0", offset=50))
-        assert plan.steps == (Pause(node="x-0", milliseconds=PAUSE_MILLISECONDS), Park(node="x-0"))
+        assert plan.steps == (Park(node="x-0"),)
 
     @pytest.mark.parametrize(
         "target", [None, waiting(), replica_of("x-0", up=False), replica_of("x-0", replication_id=OTHER)]
@@ -180,7 +178,7 @@ class TestItsSteps:
         plan = self.goes_on(a_primary(), target)
         assert self.given_up(plan) == "The switchover ends: x-1 is not in sync"
         assert swapped(plan).epoch == 7
-        assert plan.steps[1:] == (Unpause(node="x-0"),)
+        assert plan.steps[1:] == ()
 
     @pytest.mark.parametrize("started_at", [None, LONG_AGO])
     def test_a_source_that_cannot_be_parked_in_time_stays_primary(self, started_at: str | None) -> None:
@@ -254,10 +252,6 @@ class TestItsSteps:
         operation = switchover()
         on_record = record(operation=operation)
         before = continue_switchover(facts(member("x-0", a_primary()), on_record=on_record), operation)
-        assert before.steps[1:] == (Unpause(node="x-0"),)
+        assert before.steps[1:] == ()
         after = continue_switchover(facts(member("x-0", parked()), on_record=on_record), operation)
         assert swapped(after).epoch == 8
-
-
-def test_the_pause_is_over_before_a_switchover_is_given_up() -> None:
-    assert GIVE_UP_AFTER.total_seconds() * 1000 > PAUSE_MILLISECONDS

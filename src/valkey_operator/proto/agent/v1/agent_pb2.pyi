@@ -23,6 +23,8 @@ class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OUTCOME_NO_ANSWER: _ClassVar[Outcome]
     OUTCOME_NO_LICENCE: _ClassVar[Outcome]
     OUTCOME_VOLUME_TAKEN: _ClassVar[Outcome]
+    OUTCOME_OTHER_STATE: _ClassVar[Outcome]
+    OUTCOME_UNFINISHED: _ClassVar[Outcome]
 
 class StartKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -31,6 +33,14 @@ class StartKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     START_KIND_FENCED_PRIMARY: _ClassVar[StartKind]
     START_KIND_REPLICA: _ClassVar[StartKind]
     START_KIND_PARKED: _ClassVar[StartKind]
+    START_KIND_CLUSTER_NODE: _ClassVar[StartKind]
+
+class FailoverKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FAILOVER_KIND_UNSPECIFIED: _ClassVar[FailoverKind]
+    FAILOVER_KIND_PLANNED: _ClassVar[FailoverKind]
+    FAILOVER_KIND_FORCE: _ClassVar[FailoverKind]
+    FAILOVER_KIND_TAKEOVER: _ClassVar[FailoverKind]
 
 class ProcessState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -62,6 +72,14 @@ class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLE_UNSPECIFIED: _ClassVar[Role]
     ROLE_PRIMARY: _ClassVar[Role]
     ROLE_REPLICA: _ClassVar[Role]
+
+class MigrationState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MIGRATION_STATE_UNSPECIFIED: _ClassVar[MigrationState]
+    MIGRATION_STATE_UNDER_WAY: _ClassVar[MigrationState]
+    MIGRATION_STATE_SUCCESS: _ClassVar[MigrationState]
+    MIGRATION_STATE_FAILED: _ClassVar[MigrationState]
+    MIGRATION_STATE_CANCELLED: _ClassVar[MigrationState]
 OUTCOME_UNSPECIFIED: Outcome
 OUTCOME_OBEYED: Outcome
 OUTCOME_OTHER_POD: Outcome
@@ -76,11 +94,18 @@ OUTCOME_SERVER_REFUSED: Outcome
 OUTCOME_NO_ANSWER: Outcome
 OUTCOME_NO_LICENCE: Outcome
 OUTCOME_VOLUME_TAKEN: Outcome
+OUTCOME_OTHER_STATE: Outcome
+OUTCOME_UNFINISHED: Outcome
 START_KIND_UNSPECIFIED: StartKind
 START_KIND_WRITABLE_PRIMARY: StartKind
 START_KIND_FENCED_PRIMARY: StartKind
 START_KIND_REPLICA: StartKind
 START_KIND_PARKED: StartKind
+START_KIND_CLUSTER_NODE: StartKind
+FAILOVER_KIND_UNSPECIFIED: FailoverKind
+FAILOVER_KIND_PLANNED: FailoverKind
+FAILOVER_KIND_FORCE: FailoverKind
+FAILOVER_KIND_TAKEOVER: FailoverKind
 PROCESS_STATE_UNSPECIFIED: ProcessState
 PROCESS_STATE_SHUT: ProcessState
 PROCESS_STATE_WAITING: ProcessState
@@ -100,16 +125,31 @@ DISK_ERROR_AOF: DiskError
 ROLE_UNSPECIFIED: Role
 ROLE_PRIMARY: Role
 ROLE_REPLICA: Role
+MIGRATION_STATE_UNSPECIFIED: MigrationState
+MIGRATION_STATE_UNDER_WAY: MigrationState
+MIGRATION_STATE_SUCCESS: MigrationState
+MIGRATION_STATE_FAILED: MigrationState
+MIGRATION_STATE_CANCELLED: MigrationState
 
 class Order(_message.Message):
-    __slots__ = ("term", "epoch", "pod_uid")
+    __slots__ = ("term", "epoch", "pod_uid", "leave")
     TERM_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     POD_UID_FIELD_NUMBER: _ClassVar[int]
+    LEAVE_FIELD_NUMBER: _ClassVar[int]
     term: int
     epoch: int
     pod_uid: str
-    def __init__(self, term: _Optional[int] = ..., epoch: _Optional[int] = ..., pod_uid: _Optional[str] = ...) -> None: ...
+    leave: Leave
+    def __init__(self, term: _Optional[int] = ..., epoch: _Optional[int] = ..., pod_uid: _Optional[str] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ...) -> None: ...
+
+class Leave(_message.Message):
+    __slots__ = ("boot_id", "clock_ms")
+    BOOT_ID_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_MS_FIELD_NUMBER: _ClassVar[int]
+    boot_id: str
+    clock_ms: int
+    def __init__(self, boot_id: _Optional[str] = ..., clock_ms: _Optional[int] = ...) -> None: ...
 
 class Result(_message.Message):
     __slots__ = ("outcome", "detail", "report", "settings")
@@ -161,16 +201,36 @@ class Terms(_message.Message):
     def __init__(self, sets: _Optional[_Iterable[_Union[MemberSet, _Mapping]]] = ..., fence_after_ms: _Optional[int] = ..., missed_after_ms: _Optional[int] = ..., least_replicas: _Optional[int] = ...) -> None: ...
 
 class OpenRequest(_message.Message):
-    __slots__ = ("order", "kind", "primary", "terms")
+    __slots__ = ("order", "kind", "primary", "terms", "announced")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     PRIMARY_FIELD_NUMBER: _ClassVar[int]
     TERMS_FIELD_NUMBER: _ClassVar[int]
+    ANNOUNCED_FIELD_NUMBER: _ClassVar[int]
     order: Order
     kind: StartKind
     primary: Address
     terms: Terms
-    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., kind: _Optional[_Union[StartKind, str]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
+    announced: Announced
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., kind: _Optional[_Union[StartKind, str]] = ..., primary: _Optional[_Union[Address, _Mapping]] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., announced: _Optional[_Union[Announced, _Mapping]] = ...) -> None: ...
+
+class Announced(_message.Message):
+    __slots__ = ("address", "hostname")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    HOSTNAME_FIELD_NUMBER: _ClassVar[int]
+    address: BusAddress
+    hostname: str
+    def __init__(self, address: _Optional[_Union[BusAddress, _Mapping]] = ..., hostname: _Optional[str] = ...) -> None: ...
+
+class BusAddress(_message.Message):
+    __slots__ = ("host", "port", "bus_port")
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    BUS_PORT_FIELD_NUMBER: _ClassVar[int]
+    host: str
+    port: int
+    bus_port: int
+    def __init__(self, host: _Optional[str] = ..., port: _Optional[int] = ..., bus_port: _Optional[int] = ...) -> None: ...
 
 class FollowRequest(_message.Message):
     __slots__ = ("order", "primary")
@@ -227,19 +287,125 @@ class ConfigureRequest(_message.Message):
     settings: _containers.ScalarMap[str, str]
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
-class PauseRequest(_message.Message):
-    __slots__ = ("order", "milliseconds")
-    ORDER_FIELD_NUMBER: _ClassVar[int]
-    MILLISECONDS_FIELD_NUMBER: _ClassVar[int]
-    order: Order
-    milliseconds: int
-    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., milliseconds: _Optional[int] = ...) -> None: ...
-
-class UnpauseRequest(_message.Message):
+class ReleaseRequest(_message.Message):
     __slots__ = ("order",)
     ORDER_FIELD_NUMBER: _ClassVar[int]
     order: Order
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class SetConfigEpochRequest(_message.Message):
+    __slots__ = ("order", "config_epoch")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    config_epoch: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., config_epoch: _Optional[int] = ...) -> None: ...
+
+class AddSlotsRequest(_message.Message):
+    __slots__ = ("order", "slots")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    slots: str
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., slots: _Optional[str] = ...) -> None: ...
+
+class MeetRequest(_message.Message):
+    __slots__ = ("order", "peers")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    PEERS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    peers: _containers.RepeatedCompositeFieldContainer[BusAddress]
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., peers: _Optional[_Iterable[_Union[BusAddress, _Mapping]]] = ...) -> None: ...
+
+class ReplicateRequest(_message.Message):
+    __slots__ = ("order", "primary_id")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    PRIMARY_ID_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    primary_id: str
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., primary_id: _Optional[str] = ...) -> None: ...
+
+class ResetRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class MigrateSlotsRequest(_message.Message):
+    __slots__ = ("order", "slots", "target_id")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    slots: str
+    target_id: str
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., slots: _Optional[str] = ..., target_id: _Optional[str] = ...) -> None: ...
+
+class CancelMigrationsRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class TakeSlotsRequest(_message.Message):
+    __slots__ = ("order", "slots", "source_id")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_ID_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    slots: str
+    source_id: str
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., slots: _Optional[str] = ..., source_id: _Optional[str] = ...) -> None: ...
+
+class GiveSlotsRequest(_message.Message):
+    __slots__ = ("order", "slots", "target_id", "target", "within_ms")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    WITHIN_MS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    slots: str
+    target_id: str
+    target: Address
+    within_ms: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., slots: _Optional[str] = ..., target_id: _Optional[str] = ..., target: _Optional[_Union[Address, _Mapping]] = ..., within_ms: _Optional[int] = ...) -> None: ...
+
+class SettleSlotsRequest(_message.Message):
+    __slots__ = ("order", "slots", "owner_id")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_ID_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    slots: str
+    owner_id: str
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., slots: _Optional[str] = ..., owner_id: _Optional[str] = ...) -> None: ...
+
+class FailoverRequest(_message.Message):
+    __slots__ = ("order", "kind", "primary_id", "within_ms")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PRIMARY_ID_FIELD_NUMBER: _ClassVar[int]
+    WITHIN_MS_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    kind: FailoverKind
+    primary_id: str
+    within_ms: int
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., kind: _Optional[_Union[FailoverKind, str]] = ..., primary_id: _Optional[str] = ..., within_ms: _Optional[int] = ...) -> None: ...
+
+class BumpEpochRequest(_message.Message):
+    __slots__ = ("order",)
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ...) -> None: ...
+
+class ForgetRequest(_message.Message):
+    __slots__ = ("order", "id")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    order: Order
+    id: str
+    def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...
 
 class LicenceRequest(_message.Message):
     __slots__ = ("epoch",)
@@ -270,7 +436,7 @@ class Misdirected(_message.Message):
     def __init__(self, leader: _Optional[str] = ...) -> None: ...
 
 class NodeReport(_message.Message):
-    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error")
+    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error", "clock_ms", "cluster", "kept_nodes")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     BOOT_ID_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
@@ -290,6 +456,9 @@ class NodeReport(_message.Message):
     MISSES_PRIMARY_FIELD_NUMBER: _ClassVar[int]
     TERMS_FIELD_NUMBER: _ClassVar[int]
     DISK_ERROR_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_MS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    KEPT_NODES_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     boot_id: str
     seq: int
@@ -309,7 +478,55 @@ class NodeReport(_message.Message):
     misses_primary: bool
     terms: Terms
     disk_error: DiskError
-    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ...) -> None: ...
+    clock_ms: int
+    cluster: ClusterState
+    kept_nodes: str
+    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ..., clock_ms: _Optional[int] = ..., cluster: _Optional[_Union[ClusterState, _Mapping]] = ..., kept_nodes: _Optional[str] = ...) -> None: ...
+
+class ClusterState(_message.Message):
+    __slots__ = ("nodes", "migrations", "keys", "keys_in_slots", "used_bytes", "limit_bytes", "serves")
+    class KeysInSlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: int
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[int] = ...) -> None: ...
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    MIGRATIONS_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    KEYS_IN_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SERVES_FIELD_NUMBER: _ClassVar[int]
+    nodes: str
+    migrations: _containers.RepeatedCompositeFieldContainer[SlotMigration]
+    keys: int
+    keys_in_slots: _containers.ScalarMap[int, int]
+    used_bytes: int
+    limit_bytes: int
+    serves: bool
+    def __init__(self, nodes: _Optional[str] = ..., migrations: _Optional[_Iterable[_Union[SlotMigration, _Mapping]]] = ..., keys: _Optional[int] = ..., keys_in_slots: _Optional[_Mapping[int, int]] = ..., used_bytes: _Optional[int] = ..., limit_bytes: _Optional[int] = ..., serves: _Optional[bool] = ...) -> None: ...
+
+class SlotMigration(_message.Message):
+    __slots__ = ("name", "importing", "source_id", "target_id", "slots", "state", "message", "updated_s")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    IMPORTING_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_ID_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_S_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    importing: bool
+    source_id: str
+    target_id: str
+    slots: str
+    state: MigrationState
+    message: str
+    updated_s: int
+    def __init__(self, name: _Optional[str] = ..., importing: _Optional[bool] = ..., source_id: _Optional[str] = ..., target_id: _Optional[str] = ..., slots: _Optional[str] = ..., state: _Optional[_Union[MigrationState, str]] = ..., message: _Optional[str] = ..., updated_s: _Optional[int] = ...) -> None: ...
 
 class Server(_message.Message):
     __slots__ = ("version", "run_id", "mode")
@@ -322,7 +539,7 @@ class Server(_message.Message):
     def __init__(self, version: _Optional[str] = ..., run_id: _Optional[str] = ..., mode: _Optional[str] = ...) -> None: ...
 
 class Replication(_message.Message):
-    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas")
+    __slots__ = ("role", "replication_id", "offset", "former_replication_id", "former_id_valid_below", "link", "replicas", "good_replicas")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_ID_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -330,6 +547,7 @@ class Replication(_message.Message):
     FORMER_ID_VALID_BELOW_FIELD_NUMBER: _ClassVar[int]
     LINK_FIELD_NUMBER: _ClassVar[int]
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    GOOD_REPLICAS_FIELD_NUMBER: _ClassVar[int]
     role: Role
     replication_id: str
     offset: int
@@ -337,7 +555,8 @@ class Replication(_message.Message):
     former_id_valid_below: int
     link: Link
     replicas: _containers.RepeatedCompositeFieldContainer[Replica]
-    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ...) -> None: ...
+    good_replicas: int
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., replication_id: _Optional[str] = ..., offset: _Optional[int] = ..., former_replication_id: _Optional[str] = ..., former_id_valid_below: _Optional[int] = ..., link: _Optional[_Union[Link, _Mapping]] = ..., replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ..., good_replicas: _Optional[int] = ...) -> None: ...
 
 class Link(_message.Message):
     __slots__ = ("primary", "up", "sync_in_progress", "received_offset")
