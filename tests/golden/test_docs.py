@@ -27,10 +27,12 @@ STATUS_MODULES = (
     "core/status/workload.py",
     "core/status/valkey.py",
     "core/status/node.py",
+    "core/status/cluster.py",
+    "core/status/slots.py",
     "core/shard/wished.py",
 )
-# Kinds and labels that statuses name; no words about a state.
-NO_REASONS = {"StatefulSet", "Deployment", "Valkey", "True", "False", "Unknown"}
+# Kinds, labels and operations that statuses name; no words about a state.
+NO_REASONS = {"StatefulSet", "Deployment", "Valkey", "True", "False", "Unknown", "Handover", "Failover", "Takeover"}
 # Types of events, and an order.
 NO_EVENT_REASONS = {"Warning", "Normal", "Configure"}
 # What a table about behaviour need not name: generated code, and folders that only hold their docstring.
