@@ -1,6 +1,6 @@
 """What the nodes of each shard of a ValkeyCluster are made from.
 
-Owns: the source of a shard's nodes, and what plans must know of the directives in it. Refuses to know: how a node is
+Owns: the source of a shard's nodes, and what plans must know of spec and directives. Refuses to know: how a node is
 rendered (node.py), which nodes there are (core/cluster/scale.py), and who is primary.
 """
 
@@ -39,3 +39,9 @@ def digest_in_zone(source: NodeSource, zone: str | None) -> str:
 def node_timeout_s(directives: Mapping[str, list[str]]) -> float:
     """How long the servers wait until they take a node for failed: what `config` says counts before the field."""
     return int(directives[NODE_TIMEOUT][-1]) / 1000
+
+
+def home_zones(spec: EffectiveCluster) -> tuple[str, ...]:
+    """Where primaries shall move back to, dealt out over the shards in turn; nowhere, if the user wants no failback."""
+    zones = spec.az_distribution
+    return tuple(zones.zones or ()) if zones.failback == "Automatic" else ()

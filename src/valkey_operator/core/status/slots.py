@@ -80,11 +80,12 @@ def _not_owned(cluster: Cluster) -> Coverage | None:
         return None, "NobodyAnswers", "No node tells who owns the slots."
     if view.unassigned and not formed:
         return False, "NotFormed", f"{len(view.unassigned)} of {SLOT_COUNT} slots have no owner yet."
+    if lost := view.unassigned - _seen_with_an_owner(cluster):
+        return False, "SlotsLost", _lost(cluster, lost)
     if view.unassigned:
-        return False, "SlotsLost", _lost(cluster)
-    if view.disputed:
-        return False, "SlotsDisputed", _disputed(cluster)
-    return None
+        return None, "OwnerUnclear", f"Not all nodes have heard yet who owns the slots {shown_slots(view.unassigned)}."
+    # Not false: the owner of the higher epoch serves them. It is often so for a moment when slots or primaries change.
+    return (None, "SlotsDisputed", _disputed(cluster)) if view.disputed else None
 
 
 def _not_served(cluster: Cluster) -> Coverage | None:
@@ -98,8 +99,13 @@ def _not_served(cluster: Cluster) -> Coverage | None:
     return None
 
 
-def _lost(cluster: Cluster) -> str:
-    slots = cluster.view.unassigned
+def _seen_with_an_owner(cluster: Cluster) -> Slots:
+    """Slots that anybody sees with an owner: reports are not of one moment, and a slot that moves is lost to nobody."""
+    views = [each.seen for each in cluster.facts.members if each.seen is not None and runs(each)]
+    return union(line.slots for view in views for line in view.lines)
+
+
+def _lost(cluster: Cluster, slots: Slots) -> str:
     none = f"The slots {shown_slots(slots)} ({len(slots)} of {SLOT_COUNT}) have no owner"
     if cluster.view.is_partial:
         return f"{none} that any node knows of; {said_of(cluster.view.missing)} not heard of, and may have them."
@@ -117,10 +123,10 @@ def _disputed(cluster: Cluster) -> str:
 
 
 def _differences(cluster: Cluster) -> Iterator[str]:
-    view = cluster.view
-    if view.disputed:
+    view, is_settled = cluster.view, cluster.facts.record.formed and not _is_moving(cluster)
+    if view.disputed and is_settled:
         yield _disputed(cluster)
-    elif view.dissenters and cluster.facts.record.formed and not _is_moving(cluster):
+    elif view.dissenters and is_settled:
         verb = "sees" if len(view.dissenters) == 1 else "see"
         names = said_of(view.dissenters).rpartition(" ")[0]
         yield f"{names} {verb} other owners of slots than the others do."

@@ -8,7 +8,7 @@ from tests.support.cluster_render import EVERY_CLUSTER_FIELD, OWNER, effective, 
 from tests.support.render import MAPS
 from valkey_operator.core.names import pods_of, shard_labels
 from valkey_operator.core.render.budget import disruption_budget
-from valkey_operator.core.render.cluster import digest_in_zone, node_timeout_s
+from valkey_operator.core.render.cluster import digest_in_zone, home_zones, node_timeout_s
 from valkey_operator.core.render.directives import directives_for, origin_of
 from valkey_operator.core.render.services import cluster_services
 from valkey_operator.valkey.config_keys import is_live
@@ -47,6 +47,12 @@ def test_replicas_prefer_other_zones_than_that_of_their_first_node(strategy: str
     assert REQUIRED not in found
     [preferred] = found[PREFERRED]
     assert preferred["preference"]["matchExpressions"] == [{"key": ZONE, "operator": "NotIn", "values": ["b"]}]
+
+
+def test_primaries_move_back_to_their_zones_unless_the_user_wants_no_failback() -> None:
+    assert home_zones(effective(azDistribution={"zones": ["a", "b"]})) == ("a", "b")
+    assert home_zones(effective(azDistribution={"zones": ["a", "b"], "failback": "Never"})) == ()
+    assert home_zones(effective()) == ()
 
 
 def test_without_zones_no_node_is_bound_to_any() -> None:

@@ -179,6 +179,14 @@ class TestSlotsThatAreNotServed:
         )
         assert (status.slots_assigned, status.slots_unassigned) == (16383, 1)
 
+    def test_slots_that_anybody_sees_with_an_owner_are_not_called_lost(self) -> None:
+        seen = {"c-2-0": {"slots": slots("5462 10923-16383")}}
+        status = status_of(with_node(formed(), "c-1-0", slots=slots("5463-10922"), sees=seen))
+        assert coverage(status) == ("Unknown", "OwnerUnclear")
+        found = condition(status, ConditionType.SLOTS_COVERED)
+        assert found is not None
+        assert found.message == "Not all nodes have heard yet who owns the slots 5462."
+
     def test_what_a_silent_node_may_have_is_not_called_lost(self) -> None:
         world = silent(with_node(formed(), "c-1-0", slots=slots("5463-10922")), "c-2-1")
         message = status_of(world).message or ""
@@ -199,8 +207,9 @@ class TestNodesThatDisagree:
     """Both sides are quoted."""
 
     def test_two_that_claim_a_slot_are_named_with_their_epochs(self) -> None:
-        status = status_of(with_node(formed(), "c-1-0", slots=slots("5461-10922")))
-        assert (told(status), coverage(status)) == (("Degraded", "SlotsDisputed"), ("False", "SlotsDisputed"))
+        status = status_of(with_node(formed(), "c-1-0", slots=slots("5461-10922")), status_of(formed()))
+        assert (told(status), coverage(status)) == (("Degraded", "NodesNotReady"), ("Unknown", "SlotsDisputed"))
+        assert "The slots 5461 are claimed by" in (status.message or "")
         differs = condition(status, ConditionType.VIEWS_DIFFER)
         assert differs is not None
         assert "The slots 5461 are claimed by c-0-0 (epoch 1) and c-1-0 (epoch 2)" in differs.message
