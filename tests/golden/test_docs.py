@@ -23,8 +23,16 @@ from valkey_operator.valkey.config_keys import OWNED
 GUIDE = "docs/valkey.md"
 SOURCES = REPOSITORY / "src" / "valkey_operator"
 CAMEL_CASE = re.compile(r"[A-Z][a-z]+([A-Z][a-z]+)*")
-# Kinds and labels that statuses name; no words about a state.
-NO_REASONS = {"StatefulSet", "Deployment", "Valkey", "True", "False", "Unknown"}
+STATUS_MODULES = (
+    "core/status/workload.py",
+    "core/status/valkey.py",
+    "core/status/node.py",
+    "core/status/cluster.py",
+    "core/status/slots.py",
+    "core/shard/wished.py",
+)
+# Kinds, labels and operations that statuses name; no words about a state.
+NO_REASONS = {"StatefulSet", "Deployment", "Valkey", "True", "False", "Unknown", "Handover", "Failover", "Takeover"}
 # Types of events, and an order.
 NO_EVENT_REASONS = {"Warning", "Normal", "Configure"}
 # What a table about behaviour need not name: generated code, and folders that only hold their docstring.
@@ -90,7 +98,7 @@ def test_every_condition_is_explained() -> None:
 
 def test_every_reason_is_explained() -> None:
     states = set(get_args(State)) - {"Suspended"}
-    words = words_in("core/status/valkey.py", "core/status/node.py", "core/shard/wished.py") - states
+    words = words_in(*STATUS_MODULES) - states
     assert first_codes(read("docs/status.md"), "reason") == words
 
 

@@ -29,6 +29,7 @@ class ConditionType(enum.StrEnum):
     TLS_CONFIGURED = "TLSConfigured"
     ACL_SYNCED = "ACLSynced"
     SLOTS_COVERED = "SlotsCovered"
+    VIEWS_DIFFER = "ViewsDiffer"
     PRIMARY_ELECTED = "PrimaryElected"
     SPEC_VALID = "SpecValid"
     NAME_CONFLICT = "NameConflict"

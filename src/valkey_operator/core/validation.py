@@ -11,9 +11,8 @@ from valkey_operator.api.auth import Acl
 from valkey_operator.api.fields import ConfigValue, IntOrString
 from valkey_operator.api.node import ValkeyNodeSpec
 from valkey_operator.api.replication import LEAST_GAP_MILLISECONDS
-from valkey_operator.api.rules import LONGEST_NAME, LONGEST_SHARDED_NAME
+from valkey_operator.api.rules import LONGEST_NAME
 from valkey_operator.core.effective import (
-    EffectiveCluster,
     EffectivePods,
     EffectiveSentinel,
     EffectiveTls,
@@ -52,19 +51,8 @@ def check_valkey(
     return [
         *check_name(name, LONGEST_NAME),
         *_check_sentinel_needs_replicas(spec),
-        *_check_writable(spec, spec.replicas),
-        *_check_workload(spec, version, maps or {}),
-    ]
-
-
-def check_cluster(
-    name: str, spec: EffectiveCluster, version: Version | None = None, maps: ConfigMaps | None = None
-) -> list[Problem]:
-    """All that is wrong with a ValkeyCluster."""
-    return [
-        *check_name(name, LONGEST_SHARDED_NAME),
-        *_check_writable(spec, spec.replicas),
-        *_check_workload(spec, version, maps or {}),
+        *check_workload(spec, spec.replicas, version, maps or {}),
+        *_check_failover(spec),
     ]
 
 
@@ -114,9 +102,9 @@ def warnings_of(spec: EffectiveWorkload) -> list[Problem]:
     return [Problem("spec.persistence.enabled", "false", remedy)]
 
 
-def check_supported(spec: EffectiveValkey) -> Iterator[Problem]:
+def check_supported(spec: EffectiveWorkload) -> Iterator[Problem]:
     """What the API has and this release does not do yet; it is not left out in silence."""
-    if spec.sentinel is not None:
+    if isinstance(spec, EffectiveValkey) and spec.sentinel is not None:
         remedy = "this release does not support Sentinel yet; remove it, the operator itself replaces a lost primary"
         yield Problem("spec.sentinel", f'"{spec.sentinel.name}"', remedy)
     if spec.tls.enabled:
@@ -145,9 +133,12 @@ def check_config(config: Mapping[str, ConfigValue], place: str, version: Version
             yield Problem(field, shown(value), "it holds a line break or NUL; use a list to repeat a directive")
 
 
-def _check_workload(spec: EffectiveWorkload, version: Version | None, maps: ConfigMaps) -> Iterator[Problem]:
+def check_workload(
+    spec: EffectiveWorkload, replicas: int, version: Version | None, maps: ConfigMaps
+) -> Iterator[Problem]:
+    """What can be wrong with servers of any kind; `replicas` are the pods of one shard."""
+    yield from _check_writable(spec, replicas)
     yield from _check_pods(spec, version)
-    yield from _check_failover(spec)
     for reference in spec.config_from or []:
         yield from check_config(dict(maps.get(reference.name, {})), f"spec.configFrom[{reference.name}]", version)
 

@@ -53,6 +53,12 @@ def is_as_asked(name: str, asked: str, read: str) -> bool:
     return _plain_words(asked) == _plain_words(read)
 
 
+def parse_memory(text: str) -> int | None:
+    """The bytes of a size such as 1gb, as servers read it; None for what is no size."""
+    found = _MEMORY.fullmatch(text.lower())
+    return int(found[1]) * _UNITS[found[2] or ""] if found else None
+
+
 def _as_one(name: str, values: Sequence[str]) -> str:
     """In a file, lines of these two add up; of any other directive the last one counts."""
     if name == "save":
@@ -68,8 +74,9 @@ def _plain_words(text: str) -> list[str | float]:
 
 
 def _plain(word: str) -> str | float:
-    if found := _MEMORY.fullmatch(word):
-        return int(found[1]) * _UNITS[found[2] or ""]
+    memory = parse_memory(word)
+    if memory is not None:
+        return memory
     try:
         return float(word)
     except ValueError:

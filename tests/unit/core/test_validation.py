@@ -6,16 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.node import ValkeyNodeSpec
 from valkey_operator.api.operator_defaults import DefaultsSpec
 from valkey_operator.api.persistence import Volume
 from valkey_operator.api.sentinel import SentinelSpec
 from valkey_operator.api.valkey import ValkeySpec
-from valkey_operator.core.defaults import effective_cluster, effective_sentinel, effective_valkey
+from valkey_operator.core.defaults import effective_sentinel, effective_valkey
 from valkey_operator.core.validation import (
     check_change,
-    check_cluster,
     check_sentinel,
     check_supported,
     check_valkey,
@@ -98,13 +96,6 @@ def test_contradictions_that_defaults_bring_in_are_found() -> None:
     defaults = msgspec.convert({"failover": {"fenceAfterMilliseconds": 5000}}, DefaultsSpec)
     [found] = check_valkey("cache", effective_valkey(ValkeySpec(), [defaults]))
     assert found.remedy.startswith("set it to at least 6000")
-
-
-def test_a_clusters_name_must_leave_room_for_shard_and_node() -> None:
-    effective = effective_cluster(ValkeyClusterSpec())
-    assert check_cluster("x" * 45, effective) == []
-    [found] = check_cluster("x" * 46, effective)
-    assert "at most 45" in found.remedy
 
 
 def test_a_sentinels_quorum_is_at_most_its_replicas() -> None:

@@ -38,6 +38,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     The same must hold for the leave of replicas around it to be elected: fenced owners still vote, and a cut-off side
     that has most of them would choose owners of slots that are served on this side.
     """
+    server_started: bool = False
+    """Its container runs, whether or not its server was heard of."""
+    settings_digest: str | None = None
+    """Of the live settings that its server shall have; None: they are not ours to give."""
     stale: bool = False
     """Its pod is of another spec than the present one."""
     cordoned: bool = False

@@ -7,7 +7,7 @@ be evicted at all. Refuses to know: which pod may go next where all are guarded 
 from collections.abc import Mapping
 
 from valkey_operator.core.effective import EffectiveWorkload
-from valkey_operator.core.names import NODE_LABEL, Owner, pods_of
+from valkey_operator.core.names import NODE_LABEL, Owner, pods_of, shard_name
 from valkey_operator.core.render.objects import Manifest, metadata
 
 
@@ -20,7 +20,7 @@ def disruption_budget(
     if spec.disruption.mode == "None" or replicas < (1 if guarded else 2):
         return None
     return {
-        "metadata": metadata(owner.name, owner, labels, cr=owner.name),
+        "metadata": metadata(shard_name(labels), owner, labels, cr=owner.name),
         "spec": {
             # A number, not maxUnavailable: that would not count a node whose pod is missing altogether.
             "minAvailable": "100%" if guarded else replicas - 1,

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from valkey_operator.api.fields import ConfigValue
-from valkey_operator.core.effective import EffectivePersistence, EffectiveReplication, EffectiveWorkload
+from valkey_operator.core.duration import parse_duration_ms
+from valkey_operator.core.effective import (
+    EffectiveCluster,
+    EffectiveClusterSettings,
+    EffectivePersistence,
+    EffectiveReplication,
+    EffectiveWorkload,
+)
 from valkey_operator.valkey.conf import Directive, directives_of, render_value
 from valkey_operator.valkey.config_defaults import main_name
 from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE, is_live
@@ -16,6 +23,11 @@ from valkey_operator.valkey.live import by_name
 
 Directives = dict[str, list[str]]
 """Each directive, under its one name, with its occurrences."""
+
+NODE_TIMEOUT = "cluster-node-timeout"
+REPLICA_MIGRATION = "cluster-allow-replica-migration"
+_MIGRATION_BARRIER = "cluster-migration-barrier"
+_ZONE = "availability-zone"
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 
@@ -30,6 +42,11 @@ _FIELDS = {
     MIN_REPLICAS_TO_WRITE: "replication.minReplicasToWrite",
     "min-replicas-max-lag": "replication.minReplicasMaxLag",
     "repl-backlog-size": "replication.backlogSize",
+    NODE_TIMEOUT: "cluster.nodeTimeout",
+    "replica-read-only": "cluster.replicaReadOnly",
+    "cluster-allow-reads-when-down": "cluster.allowReadsWhenDown",
+    REPLICA_MIGRATION: "cluster.migrationBarrier",
+    _MIGRATION_BARRIER: "cluster.migrationBarrier",
 }
 
 
@@ -63,6 +80,11 @@ def with_live_of(former: Mapping[str, list[str]], wanted: Mapping[str, list[str]
     return {name: values for name, values in wanted.items() if not is_live(name)} | kept
 
 
+def in_zone(directives: Mapping[str, list[str]], zone: str | None) -> Directives:
+    """With the zone that a node of a cluster runs in, by which clients read nearby; a user's own word stays."""
+    return {**({_ZONE: [zone]} if zone else {}), **directives}
+
+
 def listed(directives: Mapping[str, list[str]]) -> list[Directive]:
     """As lines of a configuration file."""
     return [Directive(name, (value,)) for name, values in directives.items() for value in values]
@@ -72,6 +94,8 @@ def _layers(spec: EffectiveWorkload, maps: ConfigMaps) -> Iterator[tuple[str, Ma
     """Each place with its directives, weakest first; what fields give has no place of its own."""
     yield "", _persistence(spec.persistence)
     yield "", _replication(spec.replication)
+    if isinstance(spec, EffectiveCluster):
+        yield "", _cluster(spec.cluster)
     for reference in spec.config_from or []:
         yield f"spec.configFrom[{reference.name}]", dict(maps.get(reference.name, {}))
     yield "spec.config", spec.config or {}
@@ -101,4 +125,16 @@ def _replication(replication: EffectiveReplication) -> dict[str, ConfigValue]:
         MIN_REPLICAS_TO_WRITE: replication.min_replicas_to_write,
         "min-replicas-max-lag": replication.min_replicas_max_lag,
         **({} if backlog is None else {"repl-backlog-size": render_value(backlog)}),
+    }
+
+
+def _cluster(settings: EffectiveClusterSettings) -> dict[str, ConfigValue]:
+    barrier = settings.migration_barrier
+    return {
+        NODE_TIMEOUT: parse_duration_ms(settings.node_timeout),
+        "replica-read-only": settings.replica_read_only,
+        "cluster-allow-reads-when-down": settings.allow_reads_when_down,
+        # A replica that moves by itself, and an operator that places it, would undo each other's work.
+        REPLICA_MIGRATION: barrier is not None,
+        **({} if barrier is None else {_MIGRATION_BARRIER: barrier}),
     }

@@ -1,4 +1,4 @@
-"""A ValkeyNode: what one node of a Valkey shall be, complete, so that its controller has nothing to decide.
+"""A ValkeyNode: what one node of a shard shall be, complete, so that its controller has nothing to decide.
 
 Owns: its manifest. Refuses to know: how many there are, and which is primary.
 
@@ -22,9 +22,11 @@ from valkey_operator.core.names import (
     TEMPLATE_ANNOTATION,
     TURN_ANNOTATION,
     Owner,
+    is_clustered,
     node_name,
+    shard_name,
 )
-from valkey_operator.core.render.directives import with_live_of
+from valkey_operator.core.render.directives import in_zone, with_live_of
 from valkey_operator.core.render.objects import Manifest, metadata, without_empty
 from valkey_operator.core.render.pod import Site, pod_spec
 from valkey_operator.core.render.scheduling import scheduling
@@ -59,17 +61,19 @@ def valkey_node(
     is_its_turn: bool = False,
     before: MadeBefore | None = None,
     is_proven: bool = True,
+    zone: str | None = None,
 ) -> Manifest:
     """The node of this index; on its turn its pod may be replaced, if it is of another hash.
 
-    Live settings that are not proven yet are not written down for one that has others.
+    Live settings that are not proven yet are not written down for one that has others. `zone` is where a node of a
+    cluster was seen to run.
     """
     owner, spec = source.owner, source.spec
-    name = node_name(owner.name, index)
+    name = node_name(shard_name(source.labels), index)
     labels = {**source.labels, NODE_LABEL: name}
     kept = before is not None and _is_to_be_kept(before, source.roll_hash)
     template = before.template if before is not None and kept else _template(source, name, index)
-    wanted = source.directives
+    wanted = in_zone(source.directives, zone)
     directives = wanted if is_proven or before is None else with_live_of(before.directives, wanted)
     marks = {TEMPLATE_ANNOTATION: digest_of(template)}
     if is_its_turn:
@@ -81,7 +85,10 @@ def valkey_node(
             "podManagementType": spec.pod_management_type,
             "podTemplate": template,
             "persistence": _volume(spec),
-            "valkeyConfig": {"directives": {key: list(values) for key, values in directives.items()}},
+            "valkeyConfig": {
+                **({"cluster": {"enabled": True}} if is_clustered(source.labels) else {}),
+                "directives": {key: list(values) for key, values in directives.items()},
+            },
         },
     }
 
@@ -109,7 +116,7 @@ def _template(source: NodeSource, name: str, index: int) -> Manifest:
         "spec": pod_spec(
             spec,
             source.site,
-            owner=source.owner.name,
+            labels=source.labels,
             node=name,
             scheduling=scheduling(spec, source.zones, source.labels, index),
         ),

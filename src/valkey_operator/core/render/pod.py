@@ -6,6 +6,7 @@ The agent is a native sidecar: it is there before the server, which waits at its
 same user, share the process namespace, and need no right at all.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,11 +14,22 @@ import msgspec
 from valkey_operator.api.fields import Json
 from valkey_operator.api.references import SecretKeyRef
 from valkey_operator.core.effective import EffectiveExporter, EffectiveWorkload
-from valkey_operator.core.names import agents_name, auth_secret_name, certificate_name, claim_name, settings_name
+from valkey_operator.core.names import (
+    OWNER_LABEL,
+    agents_name,
+    auth_secret_name,
+    certificate_name,
+    claim_name,
+    is_clustered,
+    record_name,
+    settings_name,
+)
 from valkey_operator.core.render.objects import Manifest, without_empty
+from valkey_operator.valkey.boot import BUS_PORT_ABOVE
 
 SERVER, AGENT, EXPORTER = "valkey", "agent", "exporter"
 SERVER_PORT, PROBE_PORT, ORDER_PORT, PEER_PORT = 6379, 9080, 9443, 9445
+BUS_PORT = SERVER_PORT + BUS_PORT_ABOVE
 _USER = 999
 _BOOT, _GATE, _DATA, _TMP = "/boot", "/gate", "/data", "/tmp"  # noqa: S108 - a mount of the pod
 _AUTH, _TLS, _TOKEN = "/auth", "/tls", "/var/run/secrets/valkey-operator"
@@ -66,17 +78,20 @@ def password_source(spec: EffectiveWorkload, owner: str) -> SecretKeyRef | None:
     return given_password(spec) or SecretKeyRef(name=auth_secret_name(owner), key=_PASSWORD_KEY)
 
 
-def pod_spec(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, scheduling: Manifest) -> Manifest:
-    """The pod of `node`, which belongs to the Valkey called `owner`."""
+def pod_spec(
+    spec: EffectiveWorkload, site: Site, *, labels: Mapping[str, str], node: str, scheduling: Manifest
+) -> Manifest:
+    """The pod of `node`, which belongs to the shard of these labels."""
+    owner = labels[OWNER_LABEL]
     password = password_source(spec, owner)
-    containers = [_server(spec), *([_exporter(spec.exporter, password)] if spec.exporter.enabled else [])]
+    containers = [_server(spec, labels), *([_exporter(spec.exporter, password)] if spec.exporter.enabled else [])]
     return {
         "serviceAccountName": agents_name(owner),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "shareProcessNamespace": True,
         "securityContext": {**POD_SECURITY, **(spec.security_context or {})},
-        "initContainers": [_agent(spec, site, owner=owner, node=node, password=password)],
+        "initContainers": [_agent(spec, site, record=record_name(labels), node=node, password=password)],
         "containers": containers,
         "volumes": _volumes(spec, node, password),
         **scheduling,
@@ -93,13 +108,14 @@ def server_image(template: Json) -> str | None:
     return next((each.get("image") for each in containers if each.get("name") == SERVER), None)
 
 
-def _server(spec: EffectiveWorkload) -> Manifest:
+def _server(spec: EffectiveWorkload, labels: Mapping[str, str]) -> Manifest:
+    bus = [{"name": "bus", "containerPort": BUS_PORT}] if is_clustered(labels) else []
     return {
         "name": SERVER,
         "image": spec.image,
         "command": ["valkey-server", f"{_BOOT}/boot.conf"],
         "workingDir": _DATA,
-        "ports": [{"name": "valkey", "containerPort": SERVER_PORT}],
+        "ports": [{"name": "valkey", "containerPort": SERVER_PORT}, *bus],
         "readinessProbe": _asks("/readyz", periodSeconds=1, timeoutSeconds=2, failureThreshold=2),
         "livenessProbe": _asks("/livez", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
         "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", _LEAVE]}}},
@@ -111,16 +127,19 @@ def _server(spec: EffectiveWorkload) -> Manifest:
     }
 
 
-def _agent(spec: EffectiveWorkload, site: Site, *, owner: str, node: str, password: SecretKeyRef | None) -> Manifest:
+def _agent(
+    spec: EffectiveWorkload, site: Site, *, record: str | None, node: str, password: SecretKeyRef | None
+) -> Manifest:
     told = {
         "NODE": node,
-        "SHARD": owner,
+        "SHARD": record,
         "OPERATOR_NAMESPACE": site.operator_namespace,
         "OPERATOR": site.report_service,
         "SETTINGS_FILE": f"{_BOOT}/valkey.conf",
         "PASSWORD_FILE": f"{_AUTH}/{_PASSWORD_KEY}" if password else "",
         "MODULES": "" if spec.modules is None else msgspec.json.encode(spec.modules).decode(),
-        "PEERS": f"{owner}-nodes:{PEER_PORT}",
+        # Replicas give leave to write to the primary on record; where there is none, the servers elect one.
+        "PEERS": f"{record}-nodes:{PEER_PORT}" if record else None,
     }
     env: list[Json] = [
         {"name": "VALKEY_AGENT_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},

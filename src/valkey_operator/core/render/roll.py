@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
+from valkey_operator.core.effective import EffectiveCluster, EffectiveShardZones, EffectiveWorkload
 from valkey_operator.valkey.config_keys import MIN_REPLICAS_TO_WRITE, is_live
 
 _FIELDS = (
@@ -34,7 +34,7 @@ def roll_hash(spec: EffectiveWorkload, zones: EffectiveShardZones, directives: M
     """Equal hashes: the pod may stay."""
     values = msgspec.to_builtins(spec)
     decided = {field: values[field] for field in _FIELDS if values.get(field) not in (None, {}, [])}
-    exporter = spec.exporter
+    exporter, is_told_of_terms = spec.exporter, not isinstance(spec, EffectiveCluster)
     covered = {
         **decided,
         # An empty list loads no module, none at all loads the image's own.
@@ -43,12 +43,14 @@ def roll_hash(spec: EffectiveWorkload, zones: EffectiveShardZones, directives: M
         "zones": [zones.node_label, zones.replica_strategy, zones.primary_zone, zones.replica_zones],
         "exporter": [exporter.image, exporter.resources, exporter.port] if exporter.enabled else None,
         "auth": msgspec.to_builtins(spec.auth),
-        "directives": {name: values for name, values in directives.items() if not _takes_effect_live(name)},
+        "directives": {
+            name: values for name, values in directives.items() if not _takes_effect_live(name, is_told_of_terms)
+        },
     }
     text = msgspec.json.encode(covered, order="deterministic")
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
-def _takes_effect_live(directive: str) -> bool:
-    # The replicas that a write needs are among the terms of writing, which a primary is told of.
-    return is_live(directive) or directive == MIN_REPLICAS_TO_WRITE
+def _takes_effect_live(directive: str, is_told_of_terms: bool) -> bool:
+    # The replicas that a write needs are among the terms of writing, which a primary on record is told of.
+    return is_live(directive) or (is_told_of_terms and directive == MIN_REPLICAS_TO_WRITE)

@@ -6,12 +6,22 @@ Owns: affinity by host and zone, and the zones of a shard. Refuses to know: ever
 from collections.abc import Mapping
 from typing import Any
 
-from valkey_operator.core.effective import EffectiveShardZones, EffectiveWorkload
+from valkey_operator.core.effective import EffectiveRoundRobinZones, EffectiveShardZones, EffectiveWorkload
 from valkey_operator.core.names import pods_of
 from valkey_operator.core.render.objects import Manifest, without_empty
 
 _HOST = "kubernetes.io/hostname"
 _HOST_WEIGHT, _ZONE_WEIGHT = 100, 50
+
+
+def zones_of_shard(zones: EffectiveRoundRobinZones, shard: int) -> EffectiveShardZones:
+    """The zones of one shard of many: its first node's in turn; its replicas' are all others, which they prefer."""
+    return EffectiveShardZones(
+        node_label=zones.node_label,
+        replica_strategy=zones.replica_strategy,
+        failback=zones.failback,
+        primary_zone=zones.zones[shard % len(zones.zones)] if zones.zones else None,
+    )
 
 
 def scheduling(spec: EffectiveWorkload, zones: EffectiveShardZones, labels: Mapping[str, str], index: int) -> Manifest:

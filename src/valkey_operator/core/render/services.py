@@ -1,4 +1,4 @@
-"""The Services of a Valkey: for writes, for reads, for finding all nodes, for metrics.
+"""The Services of a Valkey or a ValkeyCluster: for clients, for reads, for finding all nodes, for metrics.
 
 Owns: names, selectors and ports. Refuses to know: which pod has which role; the pods' labels say it.
 """
@@ -6,18 +6,31 @@ Owns: names, selectors and ports. Refuses to know: which pod has which role; the
 from collections.abc import Mapping
 
 from valkey_operator.core.effective import EffectiveService, EffectiveWorkload
-from valkey_operator.core.names import ROLE_LABEL, Owner, pods_of
+from valkey_operator.core.names import CLUSTER_KIND, ROLE_LABEL, Owner, owner_labels, pods_of
 from valkey_operator.core.render.objects import Manifest, metadata
 from valkey_operator.core.render.pod import SERVER_PORT
 
 
 def services(owner: Owner, labels: Mapping[str, str], spec: EffectiveWorkload, *, alone: bool) -> list[Manifest]:
-    """All Services; `alone` says that there is but one node, which is found without its role."""
+    """Those of a Valkey; `alone` says that there is but one node, which is found without its role."""
     pods = pods_of(labels)
     # One server alone must be found after a restart even if nobody is there to say that it is the primary.
     writers = pods if alone else {**pods, ROLE_LABEL: "primary"}
+    return _all(owner, labels, spec, clients_find=writers)
+
+
+def cluster_services(owner: Owner, spec: EffectiveWorkload) -> list[Manifest]:
+    """Those of a ValkeyCluster: any node tells a client where all slots are, so any that is Ready is found."""
+    labels = owner_labels(CLUSTER_KIND, owner.name)
+    return _all(owner, labels, spec, clients_find=pods_of(labels))
+
+
+def _all(
+    owner: Owner, labels: Mapping[str, str], spec: EffectiveWorkload, *, clients_find: Mapping[str, str]
+) -> list[Manifest]:
+    pods = pods_of(labels)
     found = [
-        _service("", owner, labels, spec.service, selector=writers),
+        _service("", owner, labels, spec.service, selector=clients_find),
         _headless(owner, labels, pods),
     ]
     if spec.read_service.enabled:

@@ -17,7 +17,7 @@ from valkey_operator.core.names import (
 )
 from valkey_operator.core.render.directives import listed
 from valkey_operator.core.render.objects import Manifest, metadata, without_empty
-from valkey_operator.core.render.pod import SERVER_PORT
+from valkey_operator.core.render.pod import BUS_PORT, SERVER_PORT
 from valkey_operator.valkey.boot import render_boot_conf
 from valkey_operator.valkey.conf import render_conf
 
@@ -53,6 +53,7 @@ def is_deployment(spec: ValkeyNodeSpec) -> bool:
 def node_service(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *, cr: str) -> Manifest:
     """The node's own address; it outlives the pod, and leads to it before it is Ready."""
     service = spec.service
+    ports = {"valkey": SERVER_PORT, **({"bus": BUS_PORT} if _is_clustered(spec) else {})}
     annotations = service.annotations if service else None
     return {
         "metadata": metadata(node.name, node, labels, cr=cr, annotations=annotations),
@@ -60,9 +61,16 @@ def node_service(node: Owner, labels: Mapping[str, str], spec: ValkeyNodeSpec, *
             "type": (service.type if service else None) or "ClusterIP",
             "publishNotReadyAddresses": True,
             "selector": {NODE_LABEL: node.name},
-            "ports": [{"name": "valkey", "port": SERVER_PORT, "targetPort": "valkey", "protocol": "TCP"}],
+            "ports": [
+                {"name": name, "port": port, "targetPort": name, "protocol": "TCP"} for name, port in ports.items()
+            ],
         },
     }
+
+
+def _is_clustered(spec: ValkeyNodeSpec) -> bool:
+    cluster = spec.valkey_config.cluster if spec.valkey_config else None
+    return cluster is not None and bool(cluster.enabled)
 
 
 def with_address(service: Manifest, address: str | None) -> Manifest:

@@ -6,23 +6,25 @@ person is told of a refusal. Refuses to know: what the settings are, and how a s
 
 import re
 
+from valkey_operator.core.node_settings import has_others, has_taken, may_have_server
 from valkey_operator.core.render.directives import Origin
 from valkey_operator.core.shard.facts import Member, ShardFacts
 from valkey_operator.core.validation import Problem, shown
-from valkey_operator.valkey.states import Health, ProcessState
 
 _NAMED = re.compile(r"'([^']+)'")
 
 
 def to_configure(facts: ShardFacts) -> list[str]:
     """The nodes whose servers answer, and have other live settings than they shall have."""
-    return [member.name for member in facts.members if _is_ours(member) and _has_others(facts, member)]
+    ours = [member for member in facts.members if _is_ours(member)]
+    return [member.name for member in ours if has_others(member.view, facts.settings_digest)]
 
 
 def is_proven(facts: ShardFacts) -> bool:
     """Whether the settings may be written down: a server has taken them, or there is none that could be asked."""
-    could_be_asked = [member for member in facts.members if _is_ours(member) and _may_have_server(member)]
-    return not could_be_asked or any(_has_taken(facts, member) for member in could_be_asked)
+    ours = [member for member in facts.members if _is_ours(member)]
+    could_be_asked = [each for each in ours if may_have_server(each.view, server_started=each.server_started)]
+    return not could_be_asked or any(has_taken(each.view, facts.settings_digest) for each in could_be_asked)
 
 
 def refused_directive(words: str) -> str | None:
@@ -52,21 +54,3 @@ def shown_at(origin: Origin) -> str:
 
 def _is_ours(member: Member) -> bool:
     return member.wanted and not member.own_settings
-
-
-def _has_others(facts: ShardFacts, member: Member) -> bool:
-    view = member.view
-    if view is None or view.process is not ProcessState.RUNNING or view.health is not Health.ANSWERS:
-        return False
-    return view.settings_digest is not None and view.settings_digest != facts.settings_digest
-
-
-def _may_have_server(member: Member) -> bool:
-    view = member.view
-    if view is None:
-        return member.server_started
-    return view.process is ProcessState.STARTING or view.settings_digest is not None
-
-
-def _has_taken(facts: ShardFacts, member: Member) -> bool:
-    return member.view is not None and member.view.settings_digest == facts.settings_digest

@@ -1,0 +1,113 @@
+"""What is wrong with the effective spec of a ValkeyCluster: what is so for all servers, and what only a cluster minds.
+
+Owns: the checks that only a cluster needs; those of all kinds are in validation.py. Refuses to know: what the servers
+say, and whether the data of shards that shall go fit into the others (core/cluster/scale.py).
+"""
+
+from collections.abc import Iterator
+
+from valkey_operator.api.rules import LONGEST_SHARDED_NAME
+from valkey_operator.core.cluster.facts import Sleep
+from valkey_operator.core.effective import EffectiveCluster
+from valkey_operator.core.quantity import parse_quantity
+from valkey_operator.core.render.directives import NODE_TIMEOUT, REPLICA_MIGRATION, Origin, directives_for, origin_of
+from valkey_operator.core.validation import ConfigMaps, Problem, check_name, check_workload, shown, warnings_of
+from valkey_operator.valkey.info import Version
+from valkey_operator.valkey.live import parse_memory
+
+LEAST_NODE_TIMEOUT_MS = 500
+"""Servers ping each other about once a second; one that is only busy must not be taken for failed."""
+
+
+def check_cluster(
+    name: str, spec: EffectiveCluster, version: Version | None = None, maps: ConfigMaps | None = None
+) -> list[Problem]:
+    """All that is wrong with a ValkeyCluster."""
+    found = maps or {}
+    return [
+        *check_name(name, LONGEST_SHARDED_NAME),
+        *check_workload(spec, spec.replicas, version, found),
+        *_check_node_timeout(spec, found),
+        *_check_replica_migration(spec, found),
+        *_check_bus(spec, found),
+        *_check_stop(spec, found),
+        *_check_memory(spec, found),
+    ]
+
+
+def check_resume(spec: EffectiveCluster, asleep: Sleep | None) -> Iterator[Problem]:
+    """A cluster wakes up as it fell asleep: slots move only while it is awake."""
+    if asleep is not None and spec.replicas > 0 and spec.shards != asleep.asked:
+        remedy = (
+            f"the cluster was suspended with {asleep.asked}, and slots move only while it is awake; set it to "
+            f"{asleep.asked}, and to {spec.shards} once it is Ready"
+        )
+        yield Problem("spec.shards", str(spec.shards), remedy)
+
+
+def cluster_warnings(spec: EffectiveCluster) -> list[Problem]:
+    """What is allowed and seldom meant."""
+    return [*warnings_of(spec), *_warn_of_lost_data(spec), *_warn_of_barrier(spec)]
+
+
+def _check_node_timeout(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    text = directives_for(spec, maps)[NODE_TIMEOUT][-1]
+    origin = _written(NODE_TIMEOUT, spec, maps)
+    if not (text.isascii() and text.isdecimal()):
+        yield _problem(origin, "it must be a whole number of milliseconds; or use spec.cluster.nodeTimeout")
+    elif int(text) < LEAST_NODE_TIMEOUT_MS:
+        yield _problem(origin, f"a busy server would be taken for failed; give at least {LEAST_NODE_TIMEOUT_MS} ms")
+
+
+def _check_replica_migration(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    wanted = "no" if spec.cluster.migration_barrier is None else "yes"
+    if directives_for(spec, maps)[REPLICA_MIGRATION][-1].lower() != wanted:
+        remedy = "spec.cluster.migrationBarrier decides whether replicas move by themselves; remove it, and set that"
+        yield _problem(_written(REPLICA_MIGRATION, spec, maps), remedy)
+
+
+def _check_bus(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    if directives_for(spec, maps).get("cluster-port", ["0"])[-1] != "0":
+        remedy = "nodes reach each other through their Services, which know only the usual port; remove it"
+        yield _problem(_written("cluster-port", spec, maps), remedy)
+
+
+def _check_stop(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    if "failover" in directives_for(spec, maps).get("shutdown-on-sigterm", [""])[-1].lower().split():
+        remedy = "a node hands over before its pod stops, and two of them would race; take failover out of it"
+        yield _problem(_written("shutdown-on-sigterm", spec, maps), remedy)
+
+
+def _check_memory(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    """A server that may grow beyond its limit is killed before it evicts or refuses anything."""
+    limit = (spec.resources or {}).get("limits", {}).get("memory")
+    wanted = parse_memory(directives_for(spec, maps).get("maxmemory", [""])[-1])
+    if limit is not None and wanted is not None and wanted > parse_quantity(limit):
+        remedy = f"the server would be killed before it is full: spec.resources.limits.memory is {limit}; lower it"
+        yield _problem(_written("maxmemory", spec, maps), f"{remedy}, or raise the limit")
+
+
+def _warn_of_lost_data(spec: EffectiveCluster) -> Iterator[Problem]:
+    if spec.replicas == 0 and not spec.persistence.enabled:
+        remedy = "with persistence.enabled false there are no volumes, so all data are gone with the pods"
+        yield Problem("spec.replicas", "0", remedy)
+
+
+def _warn_of_barrier(spec: EffectiveCluster) -> Iterator[Problem]:
+    barrier, replicas = spec.cluster.migration_barrier, spec.replicas - 1
+    if barrier is not None and replicas <= barrier and spec.replicas > 0:
+        remedy = (
+            f"no replica ever moves: each shard has {replicas}, and {barrier} must stay; raise replicas, or lower it"
+        )
+        yield Problem("spec.cluster.migrationBarrier", str(barrier), remedy)
+
+
+def _written(directive: str, spec: EffectiveCluster, maps: ConfigMaps) -> Origin:
+    """Where a user wrote it, in the user's own words."""
+    origin = origin_of(directive, spec, maps)
+    return Origin(origin.field, spec.cluster.node_timeout) if origin.field == "spec.cluster.nodeTimeout" else origin
+
+
+def _problem(origin: Origin, remedy: str) -> Problem:
+    value = origin.value
+    return Problem(origin.field, "not given" if value is None else shown(value), remedy)
