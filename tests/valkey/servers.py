@@ -1,11 +1,13 @@
 """Real valkey-server processes of any supported version, on loopback."""
 
+import os
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +57,9 @@ def running(version: str = NEWEST, *, bare: bool = False, **config: str) -> Iter
             wait_until_it_answers(server)
             yield server
         finally:
-            server.process.kill()
+            # With its children: one that rewrites a file would do so in a folder that is being removed.
+            with suppress(ProcessLookupError):  # it is dead already
+                os.killpg(server.process.pid, signal.SIGKILL)
             server.process.wait(timeout=10)
 
 
@@ -66,7 +70,7 @@ def start(version: str, folder: Path, config: dict[str, str]) -> Server:
     directives = {**own, **{key.replace("_", "-"): value for key, value in config.items()}}
     arguments = [word for key, value in directives.items() for word in (f"--{key}", value)]
     with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen([*program, *arguments], stdout=log, stderr=log, cwd=folder)
+        process = subprocess.Popen([*program, *arguments], stdout=log, stderr=log, cwd=folder, start_new_session=True)
     return Server(version, port, folder, process)
 
 
