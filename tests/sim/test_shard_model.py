@@ -8,6 +8,7 @@ import pytest
 from tests.sim import shard_chaos
 from tests.sim.shard_chaos import MOVES, NO_FAULTS, WISHES, live
 from tests.sim.shard_faults import FAULTS
+from tests.sim.stories_of_orders import who_restarted_starts
 from valkey_operator.agent import promise
 from valkey_operator.core.shard import failover, plan, primary, proof, switchover, wished
 from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
@@ -62,17 +63,6 @@ def do_not_prefer_the_copy_of_a_primary(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(primary, "copy_rank", lambda member: (copy_rank(member)[0], *copy_rank(member)[2:]))
 
 
-def start_a_restarted_primary_at_once(patch: pytest.MonkeyPatch) -> None:
-    real = vars(plan)["_start"]
-
-    def start(facts: ShardFacts, at_the_gate: Member) -> ShardPlan | None:
-        forgetful = msgspec.structs.replace(facts.record, promotable=None)
-        found: ShardPlan | None = real(msgspec.structs.replace(facts, record=forgetful), at_the_gate)
-        return found
-
-    patch.setattr(plan, "_start", start)
-
-
 def keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
     real = vars(primary)["next_epoch"]
     patch.setattr(
@@ -117,7 +107,7 @@ def test_a_planner_that_chooses_without_a_quorum_fails(monkeypatch: pytest.Monke
         compare_offsets_that_still_move,
         hand_over_before_the_source_is_parked,
         promote_before_the_target_has_everything,
-        start_a_restarted_primary_at_once,
+        who_restarted_starts,
         keep_the_epoch,
     ],
 )

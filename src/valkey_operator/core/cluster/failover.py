@@ -20,7 +20,6 @@ from valkey_operator.core.cluster.facts import (
     runs,
     takes_no_writes,
 )
-from valkey_operator.core.cluster.gate import copy_rank
 from valkey_operator.core.cluster.roles import Cluster, best_of, is_reborn
 from valkey_operator.core.cluster.steps import (
     NOTHING,
@@ -33,6 +32,7 @@ from valkey_operator.core.cluster.steps import (
     wait_for,
 )
 from valkey_operator.core.cluster.view import NodeTruth
+from valkey_operator.core.shard.facts import copy_newness
 from valkey_operator.valkey.info import Role
 
 WATCH_S = 2.0
@@ -124,8 +124,8 @@ def _heir(cluster: Cluster, owner: NodeTruth) -> Member | None:
     group = [*followers, *([member] if member else [])]
     if not all(has_said_what_it_has(each) for each in group):
         return None
-    newest = max((copy_rank(each) for each in group), default=None)
-    return best_of(each for each in followers if runs(each) and copy_rank(each) == newest)
+    newest = max((copy_newness(each.view) for each in group), default=None)
+    return best_of(each for each in followers if runs(each) and copy_newness(each.view) == newest)
 
 
 def _is_due(cluster: Cluster, loss: Loss) -> bool:

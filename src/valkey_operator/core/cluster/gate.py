@@ -14,6 +14,7 @@ from valkey_operator.core.cluster.facts import (
 )
 from valkey_operator.core.cluster.roles import Cluster
 from valkey_operator.core.cluster.steps import ClusterPlan, Open, steps_only, together, wait_for
+from valkey_operator.core.shard.facts import copy_newness
 from valkey_operator.valkey.slots import Slots, union
 
 
@@ -31,7 +32,7 @@ def _at_gate(cluster: Cluster, member: Member) -> ClusterPlan:
         return wait_for(f"{whole[0]} to take over from {owner.name}, before {member.name} starts")
     if unheard := [each.name for each in group if not has_said_what_it_has(each)]:
         return wait_for(f"{', '.join(unheard)} to say what it has, before {member.name} starts")
-    best = max(group, key=lambda each: (copy_rank(each), each is owner, -each.index))
+    best = max(group, key=lambda each: (copy_newness(each.view), each is owner, -each.index))
     if best is member:
         return steps_only(Open(node=member.name))
     return wait_for(f"{best.name}, which has the newest copy, to be primary before {member.name} starts")
@@ -56,11 +57,3 @@ def claimed_at_start(cluster: Cluster, member: Member) -> Slots:
     own = member.kept.myself
     newer = union(node.slots for node in cluster.view.nodes.values() if node.epoch > own.epoch and node.id != own.id)
     return own.slots - newer
-
-
-def copy_rank(member: Member) -> tuple[int, bool, int]:
-    """How new the copy on a node's disk is: the highest one is the newest. Without files there is no copy."""
-    view = member.view
-    if view is None or not (view.copy.rdb or view.copy.aof):
-        return (-1, False, 0)
-    return (-1 if view.copy.epoch is None else view.copy.epoch, view.copy.was_primary, view.copy.offset)

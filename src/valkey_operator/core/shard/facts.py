@@ -149,8 +149,11 @@ def has_said_what_it_has(view: NodeView | None) -> bool:
 
 def copy_rank(member: Member) -> tuple[int, bool, int, int]:
     """How new the copy on a node's disk is: the highest one is the newest. Without files there is no copy."""
-    view = member.view
+    return (*copy_newness(member.view), -member.index)
+
+
+def copy_newness(view: NodeView | None) -> tuple[int, bool, int]:
+    """The same of one node, whose index does not count."""
     if view is None or not (view.copy.rdb or view.copy.aof):
-        return (-1, False, 0, -member.index)
-    copy = view.copy
-    return (-1 if copy.epoch is None else copy.epoch, copy.was_primary, copy.offset, -member.index)
+        return (-1, False, 0)
+    return (-1 if view.copy.epoch is None else view.copy.epoch, view.copy.was_primary, view.copy.offset)

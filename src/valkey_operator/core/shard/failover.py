@@ -5,6 +5,8 @@ It is never taken back: a primary that returns meanwhile is parked like the othe
 Refuses to know: what proves that the primary takes no more writes (proof.py), and who is chosen (primary.py).
 """
 
+from collections.abc import Sequence
+
 from valkey_operator.api.shard import PendingChange
 from valkey_operator.core.shard.announcement import LOOK_EVERY_S, announce, is_patience_over
 from valkey_operator.core.shard.facts import Member, ShardFacts, has_no_server, runs_as
@@ -44,15 +46,15 @@ def carry_on(facts: ShardFacts, primary: Member, pending: PendingChange) -> Shar
         return ShardPlan(steps=(Detach(nodes=tuple(moving)),))
     if not takes_no_writes(facts, primary):
         return ShardPlan(waits_for=f"proof that {primary.name} takes no more writes", look_after_s=LOOK_EVERY_S)
-    others = choose_heir(
-        facts,
-        tuple(member for member in facts.members if member.name != pending.without),
-        in_memory=Reason.PRIMARY_LOST,
-        on_disk=Reason.ALL_RESTARTED,
-    )
-    if others.steps or pending.without is None or not is_patience_over(facts):
-        return others
-    return choose_heir(facts, facts.members, in_memory=Reason.PRIMARY_LOST, on_disk=Reason.ALL_RESTARTED)
+    if pending.without is not None:
+        plan = _choose(facts, facts.others(pending.without))
+        if plan.steps or not is_patience_over(facts):
+            return plan
+    return _choose(facts, facts.members)
+
+
+def _choose(facts: ShardFacts, heirs: Sequence[Member]) -> ShardPlan:
+    return choose_heir(facts, tuple(heirs), in_memory=Reason.PRIMARY_LOST, on_disk=Reason.ALL_RESTARTED)
 
 
 def _to_detach(facts: ShardFacts, primary: Member, pending: PendingChange) -> list[str]:
