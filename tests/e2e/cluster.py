@@ -70,10 +70,15 @@ class Cluster:
         return done.stdout.strip()
 
     def wait_for_answer(self, namespace: str, pod: str, *command: str, expected: str) -> None:
-        """Wait until a command in a pod prints this: what goes through a Service takes a moment to get there."""
+        """Wait until a command in a pod prints this: what goes through a Service takes a moment to get there.
+
+        Until then it may lead to a machine that is cut off, or to a server that is frozen: its machine takes the
+        connection, and nothing ever comes back.
+        """
 
         def answered() -> bool | None:
-            return True if self.run_in(namespace, pod, *command).stdout.strip() == expected else None
+            done = self.run_in(namespace, pod, "timeout", "5", *command)
+            return True if done.stdout.strip() == expected else None
 
         self.wait_for(f"{' '.join(command)} in {pod} to say {expected!r}", answered, namespace)
 

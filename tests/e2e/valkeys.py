@@ -150,8 +150,7 @@ class Shop:
         """Acknowledged writes through a Service, which may take a moment to lead to a new primary."""
         script = f"for i = 1, {count} do redis.call('SET', '{prefix}:' .. i, i) end return {count}"
         login = ("-a", self.password(f"{host}-auth"), "--no-auth-warning")
-        # A Service may still lead to a machine that is cut off, where a connection would be waited for in vain.
-        ask = ("valkey-cli", "-t", "2", "-h", host, *login, "EVAL", script, "0")
+        ask = ("valkey-cli", "-h", host, *login, "EVAL", script, "0")
         self.cluster.wait_for_answer(self.namespace, CLIENT, *ask, expected=str(count))
 
     def count(self, node: str, *, prefix: str = "key") -> int:
