@@ -5,7 +5,6 @@ that got no answer may be in the list or not, one that was acknowledged must be.
 """
 
 import asyncio
-import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -33,6 +32,10 @@ class Finder(ABC):
     def was_refused(self, connection: Connection) -> None:
         """That one did not take a write."""
 
+    @abstractmethod
+    def close(self) -> None:
+        """Whatever it keeps."""
+
 
 class ByService(Finder):
     def __init__(self, netns: Path, address: str, password: str) -> None:
@@ -46,47 +49,55 @@ class ByService(Finder):
     def was_refused(self, connection: Connection) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
 
 class ByRole(Finder):
-    """Asks all pods for their role; one that has just refused is taken only if there is no other."""
+    """Keeps a connection to every pod and asks all for their role; one that has just refused comes last."""
 
     def __init__(self, netns: Path, addresses: Callable[[], Sequence[str]], password: str) -> None:
         self._netns = netns
         self._addresses = addresses
         self._password = password
         self._refused = ""
+        self._kept: dict[str, Connection] = {}
 
     async def connect(self) -> Connection:
-        primaries: list[Connection] = []
-        try:
-            async with asyncio.TaskGroup() as group:
-                for address in self._addresses():
-                    group.create_task(self._ask(address, primaries))
-            primaries.sort(key=lambda each: each.server == self._refused)
-            chosen = primaries.pop(0) if primaries else None
-        finally:
-            for other in primaries:
-                other.close()
-        if chosen is None:
+        addresses = self._addresses()
+        for gone in self._kept.keys() - set(addresses):
+            self._kept.pop(gone).close()
+        primaries: list[str] = []
+        async with asyncio.TaskGroup() as group:
+            for address in addresses:
+                group.create_task(self._ask(address, primaries))
+        if not primaries:
             raise ConnectionRefusedError("nobody is primary")
-        return chosen
+        return self._kept.pop(min(primaries, key=lambda each: self._kept[each].server == self._refused))
 
     def was_refused(self, connection: Connection) -> None:
         self._refused = connection.server
 
-    async def _ask(self, address: str, primaries: list[Connection]) -> None:
-        """Add a connection to the primaries if it is one."""
+    def close(self) -> None:
+        for connection in self._kept.values():
+            connection.close()
+
+    async def _ask(self, address: str, primaries: list[str]) -> None:
+        """Keep the connection if it answers, and add its address if that is a primary."""
         replies: list[Reply] = []
-        with contextlib.suppress(OSError, TimeoutError):
-            connection = await Connection.open(self._netns, address, self._password, ROLE_PATIENCE_S)
-            try:
-                async with asyncio.timeout(ROLE_PATIENCE_S):
-                    await connection.ask([("ROLE",)], replies)
-            finally:
-                if replies and not replies[0].error and replies[0].value[0] == "master":
-                    primaries.append(connection)
-                else:
-                    connection.close()
+        connection = self._kept.pop(address, None)
+        try:
+            async with asyncio.timeout(ROLE_PATIENCE_S):
+                connection = connection or await Connection.open(self._netns, address, self._password, ROLE_PATIENCE_S)
+                await connection.ask([("ROLE",)], replies)
+            self._kept[address] = connection
+        except (OSError, TimeoutError):
+            return
+        finally:
+            if connection and address not in self._kept:
+                connection.close()
+        if not replies[0].error and replies[0].value[0] == "master":
+            primaries.append(address)
 
 
 class Client:
@@ -108,6 +119,7 @@ class Client:
         return self._drop() if any(reply.error for reply in replies) else self._connection.server
 
     def close(self) -> None:
+        self._finder.close()
         if self._connection is not None:
             self._connection.close()
 
