@@ -94,7 +94,7 @@ class ByRole(Finder):
         except (OSError, TimeoutError):
             return
         finally:
-            if connection and address not in self._kept:
+            if connection is not None and address not in self._kept:
                 connection.close()
         if not replies[0].error and replies[0].value[0] == "master":
             primaries.append(address)
