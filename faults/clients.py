@@ -30,7 +30,7 @@ class Finder(ABC):
 
     @abstractmethod
     def was_refused(self, connection: Connection) -> None:
-        """That one did not take a write."""
+        """That one answers, and did not take a write; it is the finder's now."""
 
     @abstractmethod
     def close(self) -> None:
@@ -47,7 +47,7 @@ class ByService(Finder):
         return await Connection.open(self._netns, self._address, self._password, PATIENCE_S)
 
     def was_refused(self, connection: Connection) -> None:
-        pass
+        connection.close()
 
     def close(self) -> None:
         pass
@@ -77,6 +77,7 @@ class ByRole(Finder):
 
     def was_refused(self, connection: Connection) -> None:
         self._refused = connection.server
+        self._kept[connection.address] = connection
 
     def close(self) -> None:
         for connection in self._kept.values():
@@ -115,20 +116,23 @@ class Client:
                     self._connection = await self._finder.connect()
                 await self._connection.ask(commands, replies)
         except (OSError, TimeoutError):
-            return self._drop()
-        return self._drop() if any(reply.error for reply in replies) else self._connection.server
+            return self._let_go(answers=False)
+        refused = any(reply.error for reply in replies)
+        return self._let_go(answers=True) if refused else self._connection.server
 
     def close(self) -> None:
         self._finder.close()
         if self._connection is not None:
             self._connection.close()
 
-    def _drop(self) -> str:
+    def _let_go(self, *, answers: bool) -> str:
         connection, self._connection = self._connection, None
         if connection is None:
             return ""
-        self._finder.was_refused(connection)
-        connection.close()
+        if answers:
+            self._finder.was_refused(connection)
+        else:
+            connection.close()
         return connection.server
 
 

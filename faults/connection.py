@@ -60,15 +60,16 @@ def pack(command: Command) -> bytes:
 class Connection:
     """One connection that is logged in; whoever made it closes it."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, address: str) -> None:
         self._sock = sock
+        self.address = address
         self._reader = libvalkey.Reader(encoding="utf-8", errors="replace")
         self.server = ""
         """The run id of the process at the other end."""
 
     @classmethod
     async def open(cls, netns: Path, address: str, password: str, patience_s: float) -> "Connection":
-        made = cls(socket_in(netns))
+        made = cls(socket_in(netns), address)
         try:
             async with asyncio.timeout(patience_s):
                 await asyncio.get_running_loop().sock_connect(made._sock, (address, PORT))

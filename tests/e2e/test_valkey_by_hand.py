@@ -58,6 +58,8 @@ def wait_for_ready(shop: Shop, count: int = 2) -> Any:
 
 EDITS: list[tuple[str, str, Manifest | list[Manifest]]] = [
     ("service", "cart", {"spec": {"selector": {"valkey.io/role": "replica"}}}),
+    ("endpointslice", "cart", {"endpoints": []}),
+    ("endpointslice", "cart", {"metadata": {"labels": {"kubernetes.io/service-name": "cart-read"}}}),
     ("service", "cart", [{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1234}]),
     ("service", "cart-read", {"spec": {"selector": {"valkey.io/role": "primary"}}}),
     ("service", "cart-nodes", {"spec": {"publishNotReadyAddresses": False}}),
@@ -103,6 +105,7 @@ def test_what_was_edited_comes_back_and_no_pod_restarts(
 
 DELETIONS = [
     ("service", "cart"),
+    ("endpointslice", "cart"),
     ("service", "cart-read"),
     ("service", "cart-nodes"),
     ("service", "cart-1"),

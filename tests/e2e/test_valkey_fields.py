@@ -97,7 +97,7 @@ def test_the_write_service_has_the_type_and_annotations_that_were_asked_for(cart
     service = cart.get("service", "cart")
     assert service["spec"]["type"] == "NodePort"
     assert service["metadata"]["annotations"]["example.com/lb"] == "internal"
-    assert service["spec"]["selector"] == {**SELECTOR, "valkey.io/role": "primary"}
+    assert service["spec"]["selector"] == {**SELECTOR, "valkey.io/endpoints": "kept-by-operator"}
     wait_for_addresses(cart, "cart", "cart-0")
 
 

@@ -52,6 +52,7 @@ FOREIGN: list[tuple[str, Manifest]] = [
     ("wide", claim("wide-4-data", "256Mi")),
     ("wide", stateful_set("wide-5")),
     ("wide", plain("PodDisruptionBudget", "wide", "policy/v1", spec={"minAvailable": 0, "selector": OTHERS})),
+    ("wide", plain("EndpointSlice", "wide", "discovery.k8s.io/v1", addressType="IPv4", endpoints=[])),
     ("wide", resource("ValkeyNode", "wide-6", {"type": "valkey"})),
     ("account", plain("ServiceAccount", "account-agent")),
     ("secret", plain("Secret", "secret-auth", stringData={"password": "theirs"})),

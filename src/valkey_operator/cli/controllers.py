@@ -18,6 +18,7 @@ from valkey_operator.controllers.node import NodeController
 from valkey_operator.controllers.node_certificate import NodeCertificates
 from valkey_operator.controllers.references import References, Referrers
 from valkey_operator.controllers.shard_steps import ShardSteps
+from valkey_operator.controllers.signposts import Signposts
 from valkey_operator.controllers.valkey import ValkeyController
 from valkey_operator.controllers.valkey_facts import Heard, ValkeyGround
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
@@ -116,7 +117,11 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
             facts,
             objects,
             References(client, referrers, versions),
-            steps=ShardSteps(objects.pods, objects.shards.writer, tools.agents.in_term(term)),
+            steps=ShardSteps(
+                Signposts(objects.pods, objects.slices, ground.services),
+                objects.shards.writer,
+                tools.agents.in_term(term),
+            ),
             events=tools.events,
             site=site,
         ).reconcile
@@ -125,6 +130,7 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         ground.nodes,
         ground.shards,
         ground.services,
+        ground.slices,
         ground.secrets,
         ground.service_accounts,
         ground.roles,

@@ -24,6 +24,7 @@ class Bindings:
         stores: Iterable[tuple[kinds.Kind[Any], Any]] = (
             (kinds.NODES, ground.nodes),
             (kinds.SERVICES, ground.services),
+            (kinds.SLICES, ground.slices),
             (kinds.SECRETS, ground.secrets),
             (kinds.CONFIG_MAPS, ground.config_maps),
             (kinds.CLAIMS, ground.claims),

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from valkey_operator.controllers import kinds
 from valkey_operator.controllers.kinds import Kind
-from valkey_operator.core.names import NODE_LABEL, NOT_OURS, OURS, OWNER_LABEL
+from valkey_operator.core.names import NODE_LABEL, NOT_OURS, OWNER_LABEL
 from valkey_operator.kube.caches import Caches
 from valkey_operator.kube.indices import Index, by_label, by_owner_uid
 from valkey_operator.kube.objects import Key, KubeObject, Query
@@ -35,6 +35,7 @@ class Ground:
     shards: Store[kinds.ShardObject]
     defaults: Store[kinds.DefaultsObject]
     services: Store[kinds.ServiceObject]
+    slices: Store[KubeObject]
     secrets: Store[KubeObject]
     config_maps: Store[KubeObject]
     users_secrets: Versions
@@ -59,7 +60,7 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
     """All caches, of one namespace or of the whole cluster."""
 
     def cache(kind: Kind[T], indices: dict[str, Index[T]] | None = None) -> Store[T]:
-        selector = OURS if kind.labelled else None
+        selector = kind.label if kind.labelled else None
         scope = namespace if kind.resource.namespaced else None
         return caches.cache(Query(kind.resource, scope, selector), kind.projection, indices)
 
@@ -72,6 +73,7 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
         shards=cache(kinds.SHARDS),
         defaults=cache(kinds.DEFAULTS),
         services=cache(kinds.SERVICES, {BY_OWNER: by_label(OWNER_LABEL)}),
+        slices=cache(kinds.SLICES),
         secrets=cache(kinds.SECRETS),
         config_maps=cache(kinds.CONFIG_MAPS),
         users_secrets=others(kinds.SECRETS, _NO_SECRET),

@@ -12,6 +12,7 @@ from valkey_operator.api.node import ValkeyNodeSpec, ValkeyNodeStatus
 from valkey_operator.api.operator_defaults import DefaultsSpec
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.api.valkey import ValkeySpec, ValkeyStatus
+from valkey_operator.core.names import MANAGER, OURS, SLICE_MANAGER_LABEL
 from valkey_operator.kube.objects import KubeObject, Resource
 
 T = TypeVar("T", bound=KubeObject)
@@ -23,6 +24,8 @@ class Kind(msgspec.Struct, Generic[T], frozen=True):
     resource: Resource
     projection: type[T]
     labelled: bool = True
+    label: str = OURS
+    """That label, as a selector."""
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel"):
@@ -56,9 +59,10 @@ class DefaultsObject(KubeObject, frozen=True):
 
 
 class ServiceSpec(Part, frozen=True):
-    """Where a Service is reached."""
+    """Where a Service is reached, and whom it finds."""
 
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    selector: dict[str, str] = {}
 
 
 class ServiceObject(KubeObject, frozen=True):
@@ -194,6 +198,12 @@ NODES = Kind(Resource(GROUP, VERSION, "valkeynodes", "ValkeyNode"), NodeObject, 
 SHARDS = Kind(Resource(GROUP, VERSION, "valkeyshards", "ValkeyShard"), ShardObject, labelled=False)
 DEFAULTS = Kind(
     Resource(GROUP, VERSION, "valkeyoperatordefaults", "ValkeyOperatorDefaults"), DefaultsObject, labelled=False
+)
+# Those that Kubernetes makes for our Services have all labels of the Service.
+SLICES = Kind(
+    Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"),
+    KubeObject,
+    label=f"{SLICE_MANAGER_LABEL}={MANAGER}",
 )
 SERVICES = Kind(Resource("", "v1", "services", "Service"), ServiceObject)
 SECRETS = Kind(Resource("", "v1", "secrets", "Secret"), KubeObject)

@@ -67,6 +67,7 @@ def pod_facts(pod: PodObject, machine: MachineObject | None) -> PodFacts:
         server_started=_runs(SERVER, pod.status.container_statuses),
         roll_hash=pod.metadata.annotations.get(ROLL_HASH_ANNOTATION),
         role=pod.metadata.labels.get(ROLE_LABEL),
+        machine=pod.spec.node_name or None,
         zone=machine.metadata.labels.get(ZONE_LABEL) if machine else None,
         cordoned=machine is not None and machine.spec.unschedulable,
         problem=_problem(pod),

@@ -13,26 +13,23 @@ import structlog
 from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import AgentsInTerm, AgentUnreachableError, OrderResult
-from valkey_operator.controllers.keeper import Keeper
-from valkey_operator.controllers.kinds import PodObject, ShardObject
+from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.controllers.live_settings import LiveSettings
+from valkey_operator.controllers.signposts import Signposts
 from valkey_operator.controllers.valkey_facts import ShardView
-from valkey_operator.core.names import ROLE_LABEL
 from valkey_operator.core.shard.proof import is_missed
-from valkey_operator.core.shard.roles import PRIMARY, role_labels
 from valkey_operator.core.shard.steps import (
     Detach,
     Follow,
     LookAgain,
     Open,
     Order,
+    Park,
     Promote,
     Reason,
     ShardPlan,
     SwapRecord,
 )
-from valkey_operator.kube.errors import ApiError
-from valkey_operator.kube.objects import Key
 from valkey_operator.kube.writer import Writer
 from valkey_operator.runtime.outcome import TransientError
 from valkey_operator.valkey.boot import StartKind
@@ -55,8 +52,8 @@ Tell = Callable[[Reason, str], None]
 class ShardSteps:
     """For one term."""
 
-    def __init__(self, pods: Keeper[PodObject], shards: Writer[ShardObject], agents: AgentsInTerm) -> None:
-        self._pods = pods
+    def __init__(self, signposts: Signposts, shards: Writer[ShardObject], agents: AgentsInTerm) -> None:
+        self.signposts = signposts
         self._shards = shards
         self._agents = agents
         self.settings = LiveSettings(agents)
@@ -83,16 +80,14 @@ class ShardSteps:
 
     async def carry_out(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
         """All steps in their order; raises what asks for another look."""
-        if any(isinstance(step, Follow) for step in plan.steps):
-            # A server that is no primary any more drops its clients when it follows: Services lead elsewhere then.
-            await self._label_if_possible(self.label_pods(view))
-        # The Service takes longer to follow than the server: it is told at the same time.
-        promoted = [step.node for step in plan.steps if isinstance(step, Promote)]
-        labels = [asyncio.create_task(self._label_if_possible(self._label(view, name, PRIMARY))) for name in promoted]
+        told = [
+            asyncio.create_task(self.signposts.lead_writers_if_possible(view, name))
+            for name in coming_primaries(plan, record)
+        ]
         try:
             await self._carry_out_all(plan, record, view, tell)
         finally:
-            await asyncio.gather(*labels)
+            await asyncio.gather(*told)
 
     async def _carry_out_all(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
         failed: list[TransientError] = []
@@ -111,31 +106,6 @@ class ShardSteps:
                     await self._order(step, record, view)
         if failed:
             raise failed[0]
-
-    async def label_pods(self, view: ShardView) -> None:
-        """Say on each pod what it is: the Services find their pods by it.
-
-        The primary first: a Service that has lost its only pod gets another one no sooner than a second later.
-        """
-        roles = {name: role for name, role in role_labels(view.facts).items() if name in view.pods}
-        await asyncio.gather(*(self._label(view, name, role) for name, role in roles.items() if role == PRIMARY))
-        await asyncio.gather(*(self._label(view, name, role) for name, role in roles.items() if role != PRIMARY))
-
-    async def _label_if_possible(self, labelling: Awaitable[None]) -> None:
-        """What cannot be labelled keeps no server from its role; it is tried again at the end, and told."""
-        try:
-            await labelling
-        except ApiError as problem:
-            log.warning("a pod cannot be labelled", reason=str(problem))
-
-    async def _label(self, view: ShardView, node: str, role: str) -> None:
-        pod = view.pods[node]
-        # One that was just labelled is not shown by the cache yet.
-        if pod.role == role or pod.leaving or not self._pods.store.is_current(Key(view.namespace, pod.name)):
-            return
-        # With the uid, a pod that is gone is not made anew.
-        meta = {"namespace": view.namespace, "name": pod.name, "uid": pod.uid, "labels": {ROLE_LABEL: role}}
-        await self._pods.writer.apply({"metadata": meta}, PodObject)
 
     async def _swap(self, step: SwapRecord, record: ShardObject) -> ShardObject:
         meta = record.metadata
@@ -184,6 +154,14 @@ class ShardSteps:
         if target is None:
             raise TransientError(f"The pod of {node} has no address yet")
         return target
+
+
+def coming_primaries(plan: ShardPlan, record: ShardObject) -> list[str]:
+    """Who is about to be primary: the target of a switchover from when its source is parked, whoever is promoted."""
+    operation = record.spec.operation
+    parks = operation is not None and any(isinstance(step, Park) for step in plan.steps)
+    targets = [operation.target] if operation is not None and operation.target is not None and parks else []
+    return [*targets, *(step.node for step in plan.steps if isinstance(step, Promote))]
 
 
 async def _try(order: Awaitable[None]) -> list[TransientError]:

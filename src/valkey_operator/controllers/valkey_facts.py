@@ -43,14 +43,15 @@ from valkey_operator.valkey.states import Health
 class ShardView(msgspec.Struct, frozen=True):
     """The facts that plans need, and the pods behind them."""
 
-    namespace: str
+    owner: Owner
+    labels: Mapping[str, str]
     facts: ShardFacts
     pods: dict[str, PodFacts]
 
     def target(self, node: str) -> Target | None:
         """The agent of a node, if it has an address."""
         pod = self.pods.get(node)
-        return Target(Key(self.namespace, node), pod.uid, pod.ip) if pod is not None and pod.ip else None
+        return Target(Key(self.owner.namespace, node), pod.uid, pod.ip) if pod is not None and pod.ip else None
 
     @property
     def unheard(self) -> list[Target]:
@@ -158,7 +159,7 @@ class ValkeyGround:
             leave_until=self._leave_until(valkey.key, writing),
             now=utc_now(),
         )
-        return ShardView(valkey.key.namespace, facts, pods)
+        return ShardView(source.owner, source.labels, facts, pods)
 
     def _member(self, found: NodeObject, index: int, pod: PodFacts | None, *, wanted: bool, roll_hash: str) -> Member:
         node = found.key

@@ -16,7 +16,7 @@ from valkey_operator.controllers.valkey_objects import ValkeyObjects
 from valkey_operator.core.names import node_index
 from valkey_operator.core.render.node import valkey_node
 from valkey_operator.core.shard.facts import ShardFacts
-from valkey_operator.core.shard.members import last_copy, needed_indices, next_eviction, next_turn
+from valkey_operator.core.shard.members import is_alone, last_copy, needed_indices, next_eviction, next_turn
 from valkey_operator.core.shard.settings import is_proven
 from valkey_operator.core.status.conditions import is_said
 
@@ -36,7 +36,7 @@ class ObjectMaker:
         if case.problems:
             return End()
         volumes, existing = self._facts.volumes(case.valkey), self._facts.nodes(case.valkey)
-        alone = case.spec.replicas == 1 and len(existing) <= 1
+        alone = is_alone(case.spec.replicas, len(existing))
         record, conflicts = await asyncio.gather(
             self._ensure_record(case, volumes if case.spec.persistence.enabled else (), existing),
             self._objects.ensure(case.source.owner, case.source.labels, case.spec, alone=alone),

@@ -46,6 +46,7 @@ class ValkeyObjects:
         self._roles = Keeper(client, kinds.ROLES, ground.roles, metrics)
         self._bindings = Keeper(client, kinds.ROLE_BINDINGS, ground.role_bindings, metrics)
         self._services = Keeper(client, kinds.SERVICES, ground.services, metrics)
+        self.slices = Keeper(client, kinds.SLICES, ground.slices, metrics)
         self._secrets = Keeper(client, kinds.SECRETS, ground.secrets, metrics)
         self._budgets = Keeper(client, kinds.BUDGETS, ground.budgets, metrics)
         self.bindings = Bindings(ground, client, metrics)

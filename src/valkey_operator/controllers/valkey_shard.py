@@ -5,6 +5,7 @@ which objects are made (valkey_making.py).
 """
 
 from valkey_operator.api.valkey import ValkeyStatus
+from valkey_operator.controllers.keeper import NameConflictError
 from valkey_operator.controllers.live_settings import WantedSettings
 from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey_case import Case, Cases, End
@@ -44,7 +45,7 @@ class ShardSettler:
         view, plan = await self._bring_to_rest(case)
         # Only now all servers were asked which version they are.
         case.wrong.extend(check_image(case.spec.image, versions_of(view.facts, case.valkey.status)))
-        await self._steps.label_pods(view)
+        await self._put_up_signposts(case, view)
         if not case.problems:
             await self._bring_settings(case, view)
         if not case.problems:
@@ -72,6 +73,12 @@ class ShardSettler:
                 plan, record, view, lambda why, what: self._reporter.tell_change(case.valkey, why, what)
             )
         raise TransientError(f"the shard of {case.key} does not come to rest")
+
+    async def _put_up_signposts(self, case: Case, view: ShardView) -> None:
+        try:
+            await self._steps.signposts.put_up(view)
+        except NameConflictError as conflict:
+            case.conflicts.append(str(conflict))
 
     async def _bring_settings(self, case: Case, view: ShardView) -> None:
         """What running servers take, before it is written down: no pod is to be started with what one refuses."""

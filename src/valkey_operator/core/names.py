@@ -18,6 +18,9 @@ OWNER_LABEL = "valkey.io/cluster"
 SHARD_LABEL = "valkey.io/shard"
 NODE_LABEL = "valkey.io/node"
 ROLE_LABEL = "valkey.io/role"
+# No pod has it: a Service that selects by it has the endpoints that the operator gives it, and no others.
+ENDPOINTS_LABEL = "valkey.io/endpoints"
+SLICE_MANAGER_LABEL = "endpointslice.kubernetes.io/managed-by"
 
 CR_ANNOTATION = "valkey.io/cr"
 UNBIND_ANNOTATION = "valkey.io/unbind"

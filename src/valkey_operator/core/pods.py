@@ -18,6 +18,8 @@ class PodFacts(msgspec.Struct, frozen=True, kw_only=True):
     server_started: bool = False
     roll_hash: str | None = None
     role: str | None = None
+    machine: str | None = None
+    """Kubernetes' own node that it runs on."""
     zone: str | None = None
     cordoned: bool = False
     """Its machine takes no new pods: somebody is about to empty it."""

@@ -1,12 +1,13 @@
 """The Services of a Valkey or a ValkeyCluster: for clients, for reads, for finding all nodes, for metrics.
 
-Owns: names, selectors and ports. Refuses to know: which pod has which role; the pods' labels say it.
+Owns: names, selectors and ports. Refuses to know: which pod has which role: the pods' labels say it for reads, and for
+writes an EndpointSlice (endpoints.py).
 """
 
 from collections.abc import Mapping
 
 from valkey_operator.core.effective import EffectiveService, EffectiveWorkload
-from valkey_operator.core.names import CLUSTER_KIND, ROLE_LABEL, Owner, owner_labels, pods_of
+from valkey_operator.core.names import CLUSTER_KIND, ENDPOINTS_LABEL, ROLE_LABEL, Owner, owner_labels, pods_of
 from valkey_operator.core.render.objects import Manifest, metadata
 from valkey_operator.core.render.pod import SERVER_PORT
 
@@ -15,7 +16,7 @@ def services(owner: Owner, labels: Mapping[str, str], spec: EffectiveWorkload, *
     """Those of a Valkey; `alone` says that there is but one node, which is found without its role."""
     pods = pods_of(labels)
     # One server alone must be found after a restart even if nobody is there to say that it is the primary.
-    writers = pods if alone else {**pods, ROLE_LABEL: "primary"}
+    writers = pods if alone else {**pods, ENDPOINTS_LABEL: "kept-by-operator"}
     return _all(owner, labels, spec, clients_find=writers)
 
 

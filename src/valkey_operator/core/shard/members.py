@@ -20,6 +20,11 @@ def first_record_names_primary(volumes: Collection[int], nodes: Collection[int])
     return not volumes and not nodes
 
 
+def is_alone(replicas: int, nodes: int) -> bool:
+    """Whether there is one node and shall be no other."""
+    return replicas == 1 and nodes <= 1
+
+
 def needed_indices(
     owner: str, record: ValkeyShardSpec, *, replicas: int, existing: Collection[int], volumes: Collection[int]
 ) -> set[int]:

@@ -1,4 +1,4 @@
-"""The role labels of pods, by which the Services find them.
+"""The role labels of pods, by which the Service for reads finds them, and whom the one for writes leads to.
 
 Owns: which label a pod gets. At most one pod is called primary: the one on record, once it says so itself. One that was
 called so and is silent is called neither: no Service shall lead to it.
@@ -12,11 +12,18 @@ PRIMARY, REPLICA, UNKNOWN = "primary", "replica", "unknown"
 
 def role_labels(facts: ShardFacts) -> dict[str, str]:
     """Node to role; a node that was not heard of keeps what it has, unless another one is primary now."""
+    primary = elected(facts)
+    others = [member for member in facts.members if member.name != facts.record.primary]
+    roles = {member.name: _role(member, elected=primary is not None) for member in others}
+    own = {primary: PRIMARY} if primary is not None else {}
+    return {**own, **{name: role for name, role in roles.items() if role is not None}}
+
+
+def elected(facts: ShardFacts) -> str | None:
+    """The primary on record, if it takes writes."""
     primary = facts.member(facts.record.primary)
-    elected = primary is not None and runs_as(primary.view, Role.PRIMARY) and not (primary.view and primary.view.fenced)
-    others = {member.name: _role(member, elected=elected) for member in facts.members if member is not primary}
-    own = {primary.name: PRIMARY} if primary is not None and elected else {}
-    return {**own, **{name: role for name, role in others.items() if role is not None}}
+    view = primary.view if primary is not None else None
+    return facts.record.primary if runs_as(view, Role.PRIMARY) and not (view and view.fenced) else None
 
 
 def _role(member: Member, *, elected: bool) -> str | None:

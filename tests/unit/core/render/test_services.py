@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.render import LABELS, OWNER, effective
-from valkey_operator.core.names import ROLE_LABEL
+from valkey_operator.core.names import ENDPOINTS_LABEL, ROLE_LABEL
 from valkey_operator.core.render.services import services
 
 
@@ -21,14 +21,16 @@ def test_others_exist_where_they_are_asked_for() -> None:
     assert found["cache-metrics"]["spec"]["ports"][0]["port"] == 9200
 
 
-def test_writes_go_to_the_primary_and_reads_to_replicas() -> None:
-    found = by_name(readService={"enabled": True})
-    assert found["cache"]["spec"]["selector"][ROLE_LABEL] == "primary"
-    assert found["cache-read"]["spec"]["selector"][ROLE_LABEL] == "replica"
+def test_reads_go_to_replicas() -> None:
+    assert by_name(readService={"enabled": True})["cache-read"]["spec"]["selector"][ROLE_LABEL] == "replica"
+
+
+def test_writes_go_where_the_operator_says_and_the_selector_finds_nobody() -> None:
+    assert by_name()["cache"]["spec"]["selector"][ENDPOINTS_LABEL] == "kept-by-operator"
 
 
 def test_a_server_alone_is_found_without_its_role() -> None:
-    assert ROLE_LABEL not in by_name(alone=True)["cache"]["spec"]["selector"]
+    assert by_name(alone=True)["cache"]["spec"]["selector"] == by_name()["cache-nodes"]["spec"]["selector"]
 
 
 def test_all_nodes_are_found_before_they_are_ready() -> None:
