@@ -191,7 +191,9 @@ class Rules:
         is_noted = self._world.wished is not None and self._world.wished == new.wish_met
         self.wish_is_met = self.wish_is_met or is_met or is_noted
         runs = {name: server.run for name in new.promotable or [] if (server := self._world.places[name].server)}
-        self.listed_runs = {name: self.listed_runs.get(name, run) for name, run in runs.items()}
+        # Who is listed beside a new primary was looked at for that; who stays listed may have restarted unseen.
+        before = self.listed_runs if seen is not None and seen.primary == new.primary else {}
+        self.listed_runs = {name: before.get(name, run) for name, run in runs.items()}
         chosen = (
             self._world.places[new.primary].server if new.primary and new.epoch > (seen.epoch if seen else 0) else None
         )
