@@ -14,7 +14,7 @@ from faults.connection import Command, Connection, Reply
 from faults.history import Outcome, Read, Way, Write, WriterLog
 
 PACE_S = 0.005
-RETRY_S = 0.01
+RETRY_S = 0.005
 PATIENCE_S = 0.5
 WAIT_MS = 400
 ROLE_PATIENCE_S = 0.2

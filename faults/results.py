@@ -3,8 +3,7 @@
 import json
 import math
 import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -34,10 +33,9 @@ def load() -> list[Run]:
     return list(json.loads(path.read_text())) if path.exists() else []
 
 
-def counts(runs: Iterable[Run], kinds: Sequence[str]) -> dict[str, int]:
-    """How many runs each of these kinds has, in their order."""
-    found = Counter(run["kind"] for run in runs)
-    return {kind: found[kind] for kind in kinds}
+def seeds(runs: Sequence[Run], kinds: Sequence[str]) -> dict[str, list[int]]:
+    """Which runs each of these kinds has had, in their order."""
+    return {kind: [run["seed"] for run in runs if run["kind"] == kind] for kind in kinds}
 
 
 def latest(runs: Sequence[Run], kind: str, durability: str) -> list[Run]:

@@ -70,10 +70,10 @@ def clear_up(cluster: Cluster, layout: Layout) -> None:
         cluster.kubectl("delete", *left, "--wait=false")
 
 
-def accumulate(session: Session, kinds: Sequence[str], minutes: float) -> None:
+def accumulate(session: Session, kinds: Sequence[str], minutes: float, durability: str | None) -> None:
     end = time.monotonic() + minutes * 60
     while time.monotonic() < end:
-        kind, seed = next_run(results.counts(results.load(), kinds))
+        kind, seed = next_run(results.seeds(results.load(), kinds), durability)
         try:
             done = session.make(plan_of(kind, seed))
         except (AssertionError, OSError, TimeoutError, TestbedError, NotThereError) as problem:
@@ -95,6 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60, help="how long to go on (default: %(default)s)")
     parser.add_argument("--kind", choices=NAMES, action="append", help="only these (default: all but the costly ones)")
+    parser.add_argument("--durability", choices=results.DURABILITIES, help="only runs of this one (default: both)")
     parser.add_argument("--seed", type=int, help="only the run of this seed, of one kind; it is shown, and not kept")
     parser.add_argument("--report", action="store_true", help="only write docs/reliability.md anew")
     args = parser.parse_args()
@@ -108,7 +109,7 @@ def main() -> None:
     clear_up(cluster, cluster.testbed)
     with Session(cluster, cluster.testbed) as session:
         if args.seed is None:
-            return accumulate(session, args.kind or USUAL, args.minutes)
+            return accumulate(session, args.kind or USUAL, args.minutes, args.durability)
         done = session.make(plan_of(args.kind[0], args.seed))
         print(msgspec.json.format(msgspec.json.encode(done)).decode())
     return None

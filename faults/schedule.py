@@ -3,7 +3,8 @@
 Pure. It knows how long each kind may last, and not what a kind does.
 """
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Collection, Mapping
 from random import Random
 from typing import NamedTuple
 
@@ -62,7 +63,15 @@ def draw(chance: Random, kind: str, lasting: Lasting, spread_s: float) -> Planne
     return Planned(kind, round(at_s, 3), round(chance.uniform(*lasting), 3), chance.randrange(VARIANTS))
 
 
-def next_run(counts: Mapping[str, int]) -> tuple[str, int]:
-    """The kind with the fewest runs, and a seed it has not had; kinds with as many runs come in the order given."""
-    kind = min(counts, key=lambda name: counts[name])
-    return kind, counts[kind] + 1
+def next_run(seeds: Mapping[str, Collection[int]], durability: str | None = None) -> tuple[str, int]:
+    """The kind with the fewest runs, and a seed it has not had; kinds with as many runs come in the order given.
+
+    With a durability, only runs of that one count.
+    """
+
+    def counts(seed: int) -> bool:
+        return durability in (None, durability_of(seed))
+
+    kind = min(seeds, key=lambda name: sum(map(counts, seeds[name])))
+    later = itertools.count(max(seeds[kind], default=0) + 1)
+    return kind, next(seed for seed in later if counts(seed))

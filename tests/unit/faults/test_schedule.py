@@ -35,5 +35,11 @@ def overlap(storm: tuple[Planned, ...]) -> bool:
 
 
 def test_the_kind_with_the_fewest_runs_is_next_with_a_seed_it_has_not_had() -> None:
-    assert next_run({"roll": 3, "drain": 1, "scale": 1}) == ("drain", 2)
-    assert next_run({"roll": 0, "drain": 0}) == ("roll", 1)
+    assert next_run({"roll": [1, 2, 3], "drain": [1], "scale": [1]}) == ("drain", 2)
+    assert next_run({"roll": [], "drain": []}) == ("roll", 1)
+
+
+def test_where_one_durability_is_asked_for_only_its_runs_count() -> None:
+    assert next_run({"roll": [1, 2], "drain": [3, 4, 8]}, "Available") == ("drain", 9)
+    assert next_run({"roll": [1, 2, 3]}, "Available") == ("roll", 5)
+    assert next_run({"roll": [1, 2, 3]}, "Quorum") == ("roll", 4)
