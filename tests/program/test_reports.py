@@ -15,6 +15,7 @@ from tests.support.certificates import Authority as OtherAuthority
 from tests.support.certificates import write_tls
 from tests.support.engine import metrics
 from tests.support.secret_api import SecretApi
+from valkey_operator.agent.leader import LeaderLine
 from valkey_operator.controllers.agents.authority import Authority, LeafSecret
 from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.own_certificate import OwnCertificate, utc_now
@@ -226,5 +227,31 @@ def test_slow_callers_are_dropped_and_hold_no_more_than_their_places(
                 assert (await post(leader.address, "/v1/report", REPORT, peer))[0] == 200
                 assert 0.2 < asyncio.get_running_loop().time() - began < 3
                 assert await asyncio.gather(*dropped) == [b"", b""]
+
+    asyncio.run(run())
+
+
+def test_an_operator_that_is_silent_is_not_waited_for_before_the_next_is_asked(world: World) -> None:
+    async def run() -> None:
+        open_lines: set[asyncio.StreamWriter] = set()
+
+        async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            open_lines.add(writer)
+            await reader.read()
+            open_lines.discard(writer)
+            writer.transport.abort()
+
+        async with world.replica().serving() as leader, await asyncio.start_server(say_nothing, "127.0.0.1") as silent:
+            host, port = silent.sockets[0].getsockname()
+
+            async def addresses() -> list[str]:
+                return [f"{host}:{port}", leader.address]
+
+            def is_taken_while_the_other_is_silent(status: int, _body: bytes) -> bool:
+                return status == 200 and bool(open_lines)
+
+            line = LeaderLine(addresses, world.peer(leader))
+            assert await line.ask("/v1/report", lambda: REPORT, is_taken_while_the_other_is_silent)
+            assert leader.reports.get(KEY, POD_UID) is not None
 
     asyncio.run(run())

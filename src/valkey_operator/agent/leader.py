@@ -17,7 +17,13 @@ from valkey_operator.wire.http_client import HttpError, Peer, Response, post
 log = structlog.get_logger(__name__)
 
 ATTEMPT_WITHIN_S = 2.0
+# Who leads changes without a word to the agents, and a machine that is cut off answers nothing at all.
+NEXT_AFTER_S = 0.3
 Accept = Callable[[int, bytes], bool]
+
+
+class _Answered(Exception):  # noqa: N818 - what ends a round
+    """Nobody else has to be asked."""
 
 
 def named_leader(status: int, body: bytes) -> str | None:
@@ -39,30 +45,39 @@ class LeaderLine:
         self._leader: str | None = None
 
     async def ask(self, path: str, make: Callable[[], bytes], accept: Accept) -> bool:
-        """One round: the leader if it is known, else one after the other until one leads or knows who does.
+        """One round: the leader if it is known, then one after the other until one leads or knows who does.
 
-        Each gets what `make` gives at that moment; whether one answered what `accept` takes.
+        Nobody is waited for long before the next one is asked, too. Each gets what `make` gives at that moment; whether
+        one answered what `accept` takes.
         """
-        tried: set[str] = set()
+        asked: set[str] = set()
 
-        async def ask_these(addresses: list[str]) -> bool:
-            while addresses:
-                address = addresses.pop(0)
-                if address in tried:
-                    continue
-                tried.add(address)
-                reply = await self._post(address, path, make())
-                if reply is not None and accept(*reply):
-                    self._leader = address
-                    return True
-                self._leader = named_leader(*reply) if reply else None
+        async def ask_one(address: str) -> None:
+            """And whom it names instead."""
+            if address in asked:
+                return
+            asked.add(address)
+            reply = await self._post(address, path, make())
+            if reply is not None and accept(*reply):
+                self._leader = address
+                raise _Answered
+            named = named_leader(*reply) if reply else None
+            if named or self._leader == address:
+                self._leader = named
+            if named:
+                await ask_one(named)
+
+        answered = False
+        try:
+            async with asyncio.TaskGroup() as group:
+                # Who is known is not looked for: names may not be resolved at such a moment.
                 if self._leader:
-                    addresses.insert(0, self._leader)
-            return False
-
-        # Who is known is not looked for: names may not be resolved at such a moment.
-        known = [self._leader] if self._leader else []
-        return await ask_these(known) or await ask_these(await self._addresses())
+                    await asyncio.wait([group.create_task(ask_one(self._leader))], timeout=NEXT_AFTER_S)
+                for address in await self._addresses():
+                    await asyncio.wait([group.create_task(ask_one(address))], timeout=NEXT_AFTER_S)
+        except* _Answered:
+            answered = True
+        return answered
 
     async def _post(self, address: str, path: str, body: bytes) -> Response | None:
         try:
