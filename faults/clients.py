@@ -9,12 +9,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from faults.connection import Command, Connection, Reply
 from faults.history import Outcome, Read, Way, Write, WriterLog
 
 PACE_S = 0.005
-RETRY_S = 0.005
 PATIENCE_S = 0.5
 WAIT_MS = 400
 ROLE_PATIENCE_S = 0.2
@@ -23,6 +23,8 @@ READ_PACE_S = 0.02
 
 class Finder(ABC):
     """How a client gets a connection to the primary."""
+
+    retry_s: ClassVar[float]
 
     @abstractmethod
     async def connect(self) -> Connection:
@@ -38,6 +40,10 @@ class Finder(ABC):
 
 
 class ByService(Finder):
+    """Connects anew after each refusal, and so not as often: all clients share two cores with what they call."""
+
+    retry_s = 0.02
+
     def __init__(self, netns: Path, address: str, password: str) -> None:
         self._netns = netns
         self._address = address
@@ -55,6 +61,8 @@ class ByService(Finder):
 
 class ByRole(Finder):
     """Keeps a connection to every pod and asks all for their role; one that has just refused comes last."""
+
+    retry_s = 0.005
 
     def __init__(self, netns: Path, addresses: Callable[[], Sequence[str]], password: str) -> None:
         self._netns = netns
@@ -107,6 +115,7 @@ class Client:
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
         self._connection: Connection | None = None
+        self.retry_s = finder.retry_s
 
     async def ask(self, commands: Sequence[Command], replies: list[Reply]) -> str:
         """Replies are added as far as they came; the server's run id, or nothing where none was found."""
@@ -148,7 +157,7 @@ async def write_for_ever(client: Client, log: WriterLog, key: str) -> None:
         write = judge(number, sent_s, server, replies)
         log.writes.append(write)
         log.refusals.update(reply.error for reply in replies if reply.error)
-        await asyncio.sleep(PACE_S if write.is_accepted else RETRY_S)
+        await asyncio.sleep(PACE_S if write.is_accepted else client.retry_s)
 
 
 def judge(number: int, sent_s: float, server: str, replies: Sequence[Reply]) -> Write:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.addons.kubeapi import JSON, MERGE_PATCH, Api, ApiError, Json
 from testbed.faults.links import all_nodes, node_named
 from testbed.layout import Layout
 from tests.e2e.cluster import Cluster
@@ -79,11 +80,27 @@ class Ground:
         return str(self.shop.get("service", name)["spec"]["clusterIP"])
 
     def patch(self, **spec: Any) -> None:
-        self.shop.patch(NAME, spec)
+        self._change_valkey({"spec": spec})
 
-    def annotate(self, change: str) -> None:
-        """As kubectl has it: `key=value`, or `key-` to take it away."""
-        self.shop.cluster.kubectl("annotate", "--overwrite", f"--namespace={self.namespace}", f"valkey/{NAME}", change)
+    def annotate(self, name: str, value: str | None) -> None:
+        """None takes it away."""
+        self._change_valkey({"metadata": {"annotations": {name: value}}})
+
+    def delete_pod(self, node: str, *, force: bool = False) -> None:
+        name = self.shop.pod_of(node)["metadata"]["name"]
+        now = {"gracePeriodSeconds": 0} if force else {}
+        self._request("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{name}", now)
+
+    def _change_valkey(self, change: Json) -> None:
+        path = f"/apis/valkey.io/v1alpha1/namespaces/{self.namespace}/valkeys/{NAME}"
+        self._request("PATCH", path, change, MERGE_PATCH)
+
+    def _request(self, method: str, path: str, body: Json, content_type: str = JSON) -> None:
+        """Without a program of its own, which would take the cores from what is measured."""
+        try:
+            Api(self.shop.cluster.kubeconfig).request(method, path, body, content_type)
+        except ApiError as refusal:
+            raise NotThereError(f"{method} {path}: {refusal}") from refusal
 
 
 def apply_valkey(shop: Shop, durability: str) -> None:

@@ -69,7 +69,7 @@ class DeletePod(Kind):
 
     def stage(self) -> str:
         node = self.ground.primary()
-        self.ground.shop.delete_pod(node)
+        self.ground.delete_pod(node)
         return f"the pod of {node} deleted"
 
 
@@ -78,7 +78,7 @@ class ForceDeletePod(Kind):
 
     def stage(self) -> str:
         node = self.ground.primary()
-        self.ground.shop.delete_pod(node, force=True)
+        self.ground.delete_pod(node, force=True)
         return f"the pod of {node} deleted by force"
 
 
@@ -106,12 +106,12 @@ class SwitchOver(Kind):
 
     def prepare(self) -> None:
         """A wish is met once: the same one is none before the former is gone."""
-        self.ground.annotate(f"{PRIMARY_ANNOTATION}-")
+        self.ground.annotate(PRIMARY_ANNOTATION, None)
 
     def stage(self) -> str:
         replicas = self.ground.replicas()
         node = replicas[self.variant % len(replicas)]
-        self.ground.annotate(f"{PRIMARY_ANNOTATION}={node}")
+        self.ground.annotate(PRIMARY_ANNOTATION, node)
         return f"{node} wished for as primary"
 
 
