@@ -22,6 +22,8 @@ from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 FIRST_PAUSE_S = 0.1
 MOST_PAUSE_S = 5.0
 DIGEST_EVERY_S = 60.0
+# What an order brought about is in its answer already, and often followed by more.
+SETTLES_WITHIN_S = 0.03
 
 
 class Delivery(msgspec.Struct, frozen=True):
@@ -54,12 +56,14 @@ class Events:
         self._sent = node.report
 
     async def send_all(self) -> None:
-        """Send each new report, and a digest every so often; for ever."""
+        """Send each new report, that of a server's end at once, and a digest every so often; for ever."""
         while True:
             await self._deliver()
             acked = self._delivery.acked_seq
             within_s = DIGEST_EVERY_S * self._chance.uniform(0.8, 1.2)
             await self._node.wait_for(lambda report: report.seq != acked, within_s=within_s)  # noqa: B023 - awaited here
+            process = self._sent.facts.process
+            await self._node.wait_for(lambda report: report.facts.process != process, within_s=SETTLES_WITHIN_S)  # noqa: B023
 
     async def _deliver(self) -> None:
         """Try until the newest report is acknowledged; a report that changes meanwhile is the one to send."""

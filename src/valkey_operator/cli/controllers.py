@@ -90,7 +90,7 @@ def node_controller(tools: Tools) -> ControllerSpec:
             *(Source(store, kept_for("ValkeyNode", NODE_LABEL)) for store in owned),
             *(Source(store, labelled_keys(NODE_LABEL)) for store in (ground.pods, ground.claims)),
             *([Source(ground.storage_classes, nodes_with_refused_volume)] if ground.storage_classes else []),
-            Source(tools.reports, lane=report_lane),
+            Source(tools.reports, after_s=0.1),
         ],
         start=start,
     )

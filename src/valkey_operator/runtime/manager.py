@@ -67,6 +67,8 @@ class Source(Generic[T]):
     store: Observable[T]
     keys: Keys[T] = own_key
     lane: Callable[[Change[T]], Lane] = usual_lane
+    after_s: float = 0.0
+    """What nobody waits for need not be done at the very moment at which others have much to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +143,7 @@ def _feed(queue: WorkQueue[Key], source: Source[T]) -> Callable[[Change[T]], Non
     def on_change(change: Change[T]) -> None:
         try:
             for key in source.keys(change):
-                queue.add(key, source.lane(change))
+                queue.add_after(key, source.after_s, source.lane(change))
         except Exception:  # a defect in one mapping must not end the watch that all others live on
             log.exception("a change could not be mapped to keys", key=str(change.key))
 
