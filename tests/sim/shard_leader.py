@@ -229,11 +229,17 @@ class Leader:
                     self._detach(node, uids[node], seen)
                     yield
             elif isinstance(step, LookAgain):
-                self._world.tick()
-                self._pull(step.node)
+                self._look_again(step.node, uids[step.node])
             else:
                 self._order(step, uids[step.node], seen, leave)
             yield
+
+    def _look_again(self, node: str, uid: str | None) -> None:
+        """Nothing else is done where it does not answer."""
+        self._world.tick()
+        self._pull(node)
+        if self.reports.get(key_of(node), uid) is None:
+            raise NotObeyed(f"{node} cannot be reached")
 
     def _leave_for(self, step: Step, uids: Mapping[str, str | None], seen: Seen) -> pb.Leave | None:
         """Given before the order is on its way, however long that takes, and counted from the last report."""

@@ -10,9 +10,10 @@ from tests.sim.shard_chaos import MOVES, NO_FAULTS, WISHES, live
 from tests.sim.shard_faults import FAULTS
 from tests.sim.stories_of_orders import who_restarted_starts
 from valkey_operator.agent import promise
+from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard import failover, plan, primary, proof, switchover, wished
 from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
-from valkey_operator.core.shard.steps import Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Reason, ShardPlan
 
 SEEDS = 800
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -37,21 +38,18 @@ def hand_over_before_the_source_is_parked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         switchover,
         "_before_parking",
-        lambda facts, source, target, _operation: vars(switchover)["_hand_over"](facts, source, target),
+        lambda facts, source, target, _operation: vars(switchover)["_hand_over"](facts, source.view, source, target),
     )
 
 
 def promote_before_the_target_has_everything(patch: pytest.MonkeyPatch) -> None:
     real = vars(switchover)["_hand_over"]
 
-    def hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
-        [swap] = real(facts, source, target).steps
-        assert isinstance(swap, SwapRecord)
+    def hand_over(facts: ShardFacts, had: NodeView, source: Member, target: Member) -> ShardPlan:
         # Else the target's own check would hold it back.
-        blind = msgspec.structs.replace(swap.record, first_offset=None)
-        return ShardPlan(steps=(msgspec.structs.replace(swap, record=blind),))
+        found: ShardPlan = real(facts, msgspec.structs.replace(had, offset=0), source, target)
+        return found
 
-    patch.setattr(switchover, "_has_everything", lambda _source, _target: True)
     patch.setattr(switchover, "_hand_over", hand_over)
 
 

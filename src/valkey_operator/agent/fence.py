@@ -20,7 +20,7 @@ from valkey_operator.agent.node import Node
 from valkey_operator.agent.peers import Answer
 from valkey_operator.agent.promise import Given
 from valkey_operator.agent.report import Facts, is_running
-from valkey_operator.agent.server import ServerError
+from valkey_operator.agent.server import ServerError, Words
 from valkey_operator.valkey.boot import FENCED
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import Health
@@ -159,8 +159,7 @@ class LicenceKeeper:
         await self._node.refresh()
 
     async def _set_least(self, replicas: int) -> None:
-        words = ("CONFIG", "SET", "min-replicas-to-write", replicas)
-        await self._node.connection.call(*words, timeout_s=FENCE_WITHIN_S)
+        await self._node.connection.call(*fence_command(replicas), timeout_s=FENCE_WITHIN_S)
 
     async def _seek(self, terms: Terms) -> None:
         epoch = self.epoch
@@ -200,6 +199,11 @@ class LicenceKeeper:
     def _runs_short(self) -> bool:
         half_time = asyncio.get_running_loop().time() + self._terms.fence_after_ms / 2000
         return self._good_until(self._terms) < half_time
+
+
+def fence_command(replicas: int) -> Words:
+    """Refuse writes without so many replicas."""
+    return ("CONFIG", "SET", "min-replicas-to-write", replicas)
 
 
 def is_bound_primary(facts: Facts) -> bool:

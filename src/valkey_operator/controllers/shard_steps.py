@@ -4,6 +4,7 @@ Owns: how each step is done, and what its failure means. Each is safe to repeat.
 """
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,10 +25,10 @@ from valkey_operator.core.shard.steps import (
     LookAgain,
     Open,
     Order,
-    Park,
     Promote,
     Reason,
     ShardPlan,
+    Step,
     SwapRecord,
 )
 from valkey_operator.kube.writer import Writer
@@ -36,7 +37,6 @@ from valkey_operator.valkey.boot import StartKind
 
 log = structlog.get_logger(__name__)
 
-LOOK_PAUSE_S = 0.001
 NOBODY_PAUSE_S = 0.05
 LOOK_WITHIN_S = 0.5
 LOOK_EVERY_S = 1.0
@@ -79,33 +79,42 @@ class ShardSteps:
         return min([*waits, *([LOOK_EVERY_S] if silent or is_missed(view.facts) else [])], default=None)
 
     async def carry_out(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
-        """All steps in their order; raises what asks for another look."""
-        told = [
-            asyncio.create_task(self.signposts.lead_writers_if_possible(view, name))
-            for name in coming_primaries(plan, record)
-        ]
-        try:
-            await self._carry_out_all(plan, record, view, tell)
-        finally:
-            await asyncio.gather(*told)
-
-    async def _carry_out_all(self, plan: ShardPlan, record: ShardObject, view: ShardView, tell: Tell) -> None:
+        """All steps in their order, replicas side by side; raises what asks for another look."""
         failed: list[TransientError] = []
-        for step in plan.steps:
-            match step:
-                case SwapRecord():
-                    record = await self._swap(step, record)
-                    tell(step.reason, step.message)
-                case Detach():
-                    await self._detach(step, record, view)
-                case LookAgain():
-                    await self._look_again(step, view)
-                case Follow() | Open(kind=StartKind.REPLICA):
-                    failed += await _try(self._order(step, record, view))
-                case _:
-                    await self._order(step, record, view)
+        swapped: list[SwapRecord] = []
+        try:
+            for side_by_side, steps in itertools.groupby(plan.steps, key=_is_for_a_replica):
+                if side_by_side:
+                    orders = [
+                        _try(self._order(step, record, view)) for step in steps if isinstance(step, Follow | Open)
+                    ]
+                    failed += [problem for problem in await asyncio.gather(*orders) if problem is not None]
+                    continue
+                for step in steps:
+                    if isinstance(step, SwapRecord):
+                        record = await self._swap(step, record)
+                        swapped.append(step)
+                    else:
+                        await self._carry_out_one(step, record, view)
+        finally:
+            # Afterwards: writers wait for the next step, nobody for the news.
+            for step in swapped:
+                tell(step.reason, step.message)
         if failed:
             raise failed[0]
+
+    async def _carry_out_one(self, step: Order | Detach | LookAgain, record: ShardObject, view: ShardView) -> None:
+        match step:
+            case Detach():
+                await self._detach(step, record, view)
+            case LookAgain():
+                await self._look_again(step, view)
+            case Promote():
+                await self._order(step, record, view)
+                # Before anybody is sent there.
+                await self.signposts.lead_writers_if_possible(view, step.node)
+            case _:
+                await self._order(step, record, view)
 
     async def _swap(self, step: SwapRecord, record: ShardObject) -> ShardObject:
         meta = record.metadata
@@ -125,8 +134,9 @@ class ShardSteps:
         return written
 
     async def _look_again(self, step: LookAgain, view: ShardView) -> None:
-        await asyncio.sleep(LOOK_PAUSE_S)
-        await self._agents.report(self._target(step.node, view))
+        for answer in (await self._agents.pull([self._target(step.node, view)])).values():
+            if isinstance(answer, AgentUnreachableError):
+                raise answer
 
     async def _detach(self, step: Detach, record: ShardObject, view: ShardView) -> None:
         """A node without a server cannot park, and has promised the epoch all the same."""
@@ -156,21 +166,17 @@ class ShardSteps:
         return target
 
 
-def coming_primaries(plan: ShardPlan, record: ShardObject) -> list[str]:
-    """Who is about to be primary: the target of a switchover from when its source is parked, whoever is promoted."""
-    operation = record.spec.operation
-    parks = operation is not None and any(isinstance(step, Park) for step in plan.steps)
-    targets = [operation.target] if operation is not None and operation.target is not None and parks else []
-    return [*targets, *(step.node for step in plan.steps if isinstance(step, Promote))]
+def _is_for_a_replica(step: Step) -> bool:
+    return isinstance(step, Follow) or (isinstance(step, Open) and step.kind is StartKind.REPLICA)
 
 
-async def _try(order: Awaitable[None]) -> list[TransientError]:
+async def _try(order: Awaitable[None]) -> TransientError | None:
     """A replica that does not follow must not keep others from it."""
     try:
         await order
     except TransientError as problem:
-        return [problem]
-    return []
+        return problem
+    return None
 
 
 def _epoch_of(record: ShardObject) -> int:

@@ -6,6 +6,7 @@ which objects are made (valkey_making.py).
 
 from valkey_operator.api.valkey import ValkeyStatus
 from valkey_operator.controllers.keeper import NameConflictError
+from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.controllers.live_settings import WantedSettings
 from valkey_operator.controllers.shard_steps import ShardSteps
 from valkey_operator.controllers.valkey_case import Case, Cases, End
@@ -57,22 +58,25 @@ class ShardSettler:
         if before := self._cases.look(case):
             await self._steps.look_after(before)
         for _ in range(MOST_ROUNDS):
-            # The plan must not take a node that was just made for one that does not exist.
-            await self._objects.nodes.store.wait_current(_node_keys(case))
-            await self._objects.shards.store.wait_current([case.key])
-            record = self._cases.record(case)
-            if record is None:
-                raise TransientError(f"the record of {case.key} is gone")
-            view = self._cases.view(case, record)
-            if await self._steps.ask(view):
-                view = self._cases.view(case, record)
-            plan = plan_shard(view.facts)
+            record, view, plan = await self._next_plan(case)
             if not plan.steps:
                 return view, plan
             await self._steps.carry_out(
                 plan, record, view, lambda why, what: self._reporter.tell_change(case.valkey, why, what)
             )
         raise TransientError(f"the shard of {case.key} does not come to rest")
+
+    async def _next_plan(self, case: Case) -> tuple[ShardObject, ShardView, ShardPlan]:
+        # The plan must not take a node that was just made for one that does not exist.
+        await self._objects.nodes.store.wait_current(_node_keys(case))
+        await self._objects.shards.store.wait_current([case.key])
+        record = self._cases.record(case)
+        if record is None:
+            raise TransientError(f"the record of {case.key} is gone")
+        view = self._cases.view(case, record)
+        if await self._steps.ask(view):
+            view = self._cases.view(case, record)
+        return record, view, plan_shard(view.facts)
 
     async def _put_up_signposts(self, case: Case, view: ShardView) -> None:
         try:

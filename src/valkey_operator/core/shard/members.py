@@ -67,7 +67,8 @@ def next_turn(facts: ShardFacts) -> str | None:
     if replicas:
         return replicas[-1].name
     wanted = [member for member in facts.members if member.wanted]
-    return primary.name if len(wanted) == 1 else None
+    # While somebody could take over, a primary that restarts may not simply go on.
+    return primary.name if len(wanted) == 1 and not facts.record.promotable else None
 
 
 def last_copy(facts: ShardFacts) -> str | None:

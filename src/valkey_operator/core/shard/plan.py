@@ -14,22 +14,19 @@ from valkey_operator.core.shard.facts import (
     follows,
     has_no_server,
     is_in_sync_with,
-    is_parked,
     runs_as,
     waits_at_gate,
 )
 from valkey_operator.core.shard.failover import carry_on, lost_primary
 from valkey_operator.core.shard.lost_record import running_primary
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
+from valkey_operator.core.shard.promotion import promotion
 from valkey_operator.core.shard.proof import has_ended
 from valkey_operator.core.shard.steps import (
     Bind,
     Follow,
     Open,
-    Park,
-    Promote,
     Reason,
-    Release,
     ShardPlan,
     Step,
     SwapRecord,
@@ -94,16 +91,7 @@ def _promote(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     least = (record.first_offset or 0) if record.replication_id else 0
     if view.replication_id != expected or view.offset < least:
         return None
-    # Whoever else was let in as primary takes no more writes before this one takes any.
-    if rivals := [member.name for member in facts.others(primary.name) if runs_as(member.view, Role.PRIMARY)]:
-        return ShardPlan(steps=tuple(Park(node=name) for name in rivals))
-    promotion = Promote(node=primary.name, replication_id=expected, at_least_offset=least, terms=terms_of(facts))
-    return ShardPlan(steps=(promotion, *(Release(node=member.name) for member in facts.members if _was_left(member))))
-
-
-def _was_left(member: Member) -> bool:
-    """Whether it was parked as the primary, and has its clients still."""
-    return is_parked(member.view) and member.view is not None and member.view.copy.was_primary
+    return ShardPlan(steps=promotion(facts, primary, replication_id=expected, at_least_offset=least))
 
 
 def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
@@ -113,7 +101,7 @@ def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
     # Who cannot take over any more is taken off the list before it is told anything; who is new waits for all that.
     left = [name for name in fit if name in listed]
     if upkeep := _upkeep(facts, primary, left) or remember_wish(facts):
-        return ShardPlan(steps=(*upkeep, *orders))
+        return ShardPlan(steps=(*orders, *upkeep) if len(left) == len(listed) else (*upkeep, *orders))
     if steps := (*orders, *_upkeep(facts, primary, fit)):
         return ShardPlan(steps=steps)
     return begin_switchover(facts, primary) or ShardPlan(waits_for=_laggards(facts, primary))

@@ -1,4 +1,4 @@
-"""A planned change of primary: park the old one, wait until the target has all of it, record, promote.
+"""A planned change of primary: park the old one, record, promote the target once it has all of it.
 
 Owns: when one is wished for, to whom, and what its next step is. The operation is on record, so that whoever leads next
 goes on with it. Once the old primary is parked its offset is final; a target that has it has everything.
@@ -11,7 +11,17 @@ import msgspec
 
 from valkey_operator.api.shard import ShardOperation, ValkeyShardSpec
 from valkey_operator.core.names import PRIMARY_ANNOTATION
-from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, is_parked, is_unbroken, runs_as
+from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.facts import (
+    Member,
+    ShardFacts,
+    is_in_sync,
+    is_in_sync_with,
+    is_parked,
+    is_unbroken,
+    runs_as,
+)
+from valkey_operator.core.shard.promotion import promotion
 from valkey_operator.core.shard.steps import LookAgain, Park, Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import obstacle, open_wish, with_wish_met
 from valkey_operator.valkey.info import Role
@@ -96,27 +106,29 @@ def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPl
 def _before_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
     if target is None or not is_in_sync_with(target.view, source) or _is_late(facts, operation):
         return _end(facts, f"{operation.target} is not in sync")
-    return ShardPlan(steps=(Park(node=source.name),))
+    # The target is asked first: its answer is what leave to write counts from, and nobody has to be found later.
+    return ShardPlan(steps=(LookAgain(node=target.name), Park(node=source.name)))
 
 
 def _after_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
-    if target is not None and _has_everything(source, target):
-        return _hand_over(facts, source, target)
-    if target is None or not is_unbroken(target.view) or _is_late(facts, operation):
-        record = msgspec.structs.replace(_ended(facts), epoch=facts.record.epoch + 1)
-        message = f"{source.name} stays primary: {operation.target} did not get everything in time"
-        return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_GIVEN_UP, message=message),))
-    return ShardPlan(steps=(LookAgain(node=target.name),))
+    had = source.view
+    if had and target is not None and _gets_everything(had, source, target, is_late=_is_late(facts, operation)):
+        return _hand_over(facts, had, source, target)
+    record = msgspec.structs.replace(_ended(facts), epoch=facts.record.epoch + 1)
+    message = f"{source.name} stays primary: {operation.target} did not get everything in time"
+    return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_GIVEN_UP, message=message),))
 
 
-def _has_everything(source: Member, target: Member) -> bool:
-    had, has = source.view, target.view
-    if had is None or has is None or not is_unbroken(has):
+def _gets_everything(had: NodeView, source: Member, target: Member, *, is_late: bool) -> bool:
+    """Whether it has what the source had at its end, or gets the last of it just now: its agent waits for that."""
+    has = target.view
+    if has is None or not is_unbroken(has) or has.replication_id != had.replication_id:
         return False
-    return has.replication_id == had.replication_id and has.offset >= had.offset
+    return has.offset >= had.offset or (is_in_sync(has, source.address) and not is_late)
 
 
-def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
+def _hand_over(facts: ShardFacts, had: NodeView, source: Member, target: Member) -> ShardPlan:
+    """On record first. A target that did not get everything after all is refused; the source has it, and comes back."""
     # Until the target is primary nobody else has as much as the source.
     heirs = [source.name, *(name for name in facts.record.promotable or () if name not in {source.name, target.name})]
     record = msgspec.structs.replace(
@@ -125,12 +137,15 @@ def _hand_over(facts: ShardFacts, source: Member, target: Member) -> ShardPlan:
         primary_pod=target.pod_uid,
         epoch=facts.record.epoch + 1,
         promotable=heirs,
-        replication_id=source.view.replication_id if source.view else None,
-        first_offset=source.view.offset if source.view else None,
+        replication_id=had.replication_id,
+        first_offset=had.offset,
     )
     record = with_wish_met(facts, record)
-    message = f"{target.name} is primary now; it has everything that {source.name} had"
-    return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_DONE, message=message),))
+    message = f"{target.name} is primary now, with everything that {source.name} had"
+    swap = SwapRecord(record=record, reason=Reason.SWITCHOVER_DONE, message=message)
+    then = msgspec.structs.replace(facts, record=record)
+    steps = promotion(then, target, replication_id=had.replication_id or "", at_least_offset=had.offset)
+    return ShardPlan(steps=(swap, *steps))
 
 
 def _end(facts: ShardFacts, why: str) -> ShardPlan:

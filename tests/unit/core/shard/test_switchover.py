@@ -19,9 +19,9 @@ from tests.support.shards import (
     switchover,
     waiting,
 )
-from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.node_view import CopyView, NodeView
 from valkey_operator.core.shard.facts import Member
-from valkey_operator.core.shard.steps import LookAgain, Park, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import LookAgain, Park, Promote, Reason, Release, ShardPlan, SwapRecord
 from valkey_operator.core.shard.switchover import (
     begin_switchover,
     best_target,
@@ -167,9 +167,9 @@ class TestItsSteps:
         assert swap.record.promotable == ["x-1", "x-2"]
         return swap.message
 
-    def test_the_source_is_parked(self) -> None:
+    def test_the_source_is_parked_once_the_target_has_answered(self) -> None:
         plan = self.goes_on(a_primary(), replica_of("x-0", offset=50))
-        assert plan.steps == (Park(node="x-0"),)
+        assert plan.steps == (LookAgain(node="x-1"), Park(node="x-0"))
 
     @pytest.mark.parametrize(
         "target", [None, waiting(), replica_of("x-0", up=False), replica_of("x-0", replication_id=OTHER)]
@@ -184,18 +184,28 @@ class TestItsSteps:
     def test_a_source_that_cannot_be_parked_in_time_stays_primary(self, started_at: str | None) -> None:
         assert self.given_up(self.goes_on(a_primary(), replica_of("x-0"), started_at=started_at))
 
-    def test_the_target_is_looked_at_until_it_has_what_the_source_had(self) -> None:
-        assert self.goes_on(parked(offset=100), replica_of("x-0", offset=99)).steps == (LookAgain(node="x-1"),)
-
-    @pytest.mark.parametrize("offset", [100, 101])
-    def test_once_it_has_everything_it_is_primary_on_record_in_a_new_epoch(self, offset: int) -> None:
-        plan = self.goes_on(parked(offset=100), replica_of("x-0", offset=offset, up=False))
-        [swap] = plan.steps
-        assert isinstance(swap, SwapRecord)
-        assert swap.reason is Reason.SWITCHOVER_DONE
-        found = swap.record
+    @pytest.mark.parametrize(
+        "target",
+        [
+            pytest.param(replica_of("x-0", offset=100, up=False), id="it has everything"),
+            pytest.param(replica_of("x-0", offset=99), id="it gets the rest just now"),
+        ],
+    )
+    def test_the_target_is_primary_on_record_in_a_new_epoch(self, target: NodeView) -> None:
+        found = swapped(self.goes_on(parked(offset=100), target))
         assert (found.primary, found.epoch, found.operation) == ("x-1", 8, None)
         assert (found.replication_id, found.first_offset) == (OURS, 100)
+
+    def test_it_is_promoted_at_once_and_not_before_it_has_what_the_source_had(self) -> None:
+        swap, promotion = self.goes_on(parked(offset=100), replica_of("x-0", offset=99)).steps
+        assert isinstance(swap, SwapRecord)
+        assert swap.reason is Reason.SWITCHOVER_DONE
+        assert isinstance(promotion, Promote)
+        assert (promotion.node, promotion.replication_id, promotion.at_least_offset) == ("x-1", OURS, 100)
+
+    def test_the_clients_of_the_source_are_dropped_then(self) -> None:
+        left = parked(copy=CopyView(was_primary=True))
+        assert self.goes_on(left, replica_of("x-0")).steps[-1] == Release(node="x-0")
 
     def test_the_source_could_take_over_again_because_nobody_else_has_as_much(self) -> None:
         assert swapped(self.goes_on(parked(), replica_of("x-0"))).promotable == ["x-0", "x-2"]
@@ -212,6 +222,14 @@ class TestItsSteps:
     def test_a_target_that_is_lost_gives_the_source_a_new_epoch(self, target: NodeView | None) -> None:
         plan = self.goes_on(parked(), target)
         assert self.given_up(plan) == "x-0 stays primary: x-1 did not get everything in time"
+        assert swapped(plan).epoch == 8
+
+    @pytest.mark.parametrize(
+        "target", [replica_of("x-0", offset=99, up=False), replica_of("x-0", replication_id=OTHER)]
+    )
+    def test_a_target_that_gets_no_more_gives_the_source_a_new_epoch(self, target: NodeView) -> None:
+        plan = self.goes_on(parked(offset=100), target)
+        assert self.given_up(plan)
         assert swapped(plan).epoch == 8
 
     @pytest.mark.parametrize("target", [replica_of("x-0", offset=99), replica_of("x-0", replication_id=OTHER)])
