@@ -19,6 +19,8 @@ UNDER_WAY = 20
 SETTLED_WITHIN_S = 150.0
 # A status is believed if it stays so.
 STEADY_S = 3.0
+# Looking takes a core for a moment, which a change of primary that was just begun should have.
+LOOK_AFTER_S = 1.0
 HEAL_TRIES = 5
 LONGEST_S = 900.0
 
@@ -104,6 +106,7 @@ def settle(ground: Ground, crowd: Crowd) -> tuple[float, str]:
     """How long until the Valkey was whole, stayed so, let every writer through and told the truth, or what was not."""
     begun_s, before = time.time(), crowd.accepted()
     whole_since_s, problem = None, ""
+    time.sleep(LOOK_AFTER_S)
     while (now_s := time.time()) < begun_s + SETTLED_WITHIN_S:
         problem = not_settled(ground.shop) or silence(crowd, before)
         whole_since_s = None if problem else whole_since_s or now_s
