@@ -154,6 +154,7 @@ class PodCondition(Part, frozen=True):
 
     type: str
     status: str
+    last_transition_time: str | None = None
     reason: str = ""
     message: str = ""
 

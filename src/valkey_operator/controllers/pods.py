@@ -4,13 +4,14 @@ Owns: the translation, and which of a node's pods is the one that counts. Refuse
 """
 
 import re
+from datetime import datetime, timedelta
 
 from valkey_operator.controllers.ground import BY_NODE, Ground
 from valkey_operator.controllers.kinds import ContainerStatus, MachineObject, PodObject
 from valkey_operator.core.names import ROLE_LABEL, ROLL_HASH_ANNOTATION
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.core.render.pod import AGENT, EXPORTER, SERVER
-from valkey_operator.kube.objects import Key
+from valkey_operator.kube.objects import Key, ObjectMeta
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 # Kubernetes tries again by itself after each of these, yet somebody has to do something first.
@@ -57,12 +58,16 @@ def node_pod(ground: Ground, node: Key) -> PodFacts | None:
 
 def pod_facts(pod: PodObject, machine: MachineObject | None) -> PodFacts:
     """What is known of a pod; `machine` is Kubernetes' node that it runs on, as far as we may see it."""
+    ready = next((each for each in pod.status.conditions if each.type == "Ready"), None)
+    stops_at = _moment(pod.metadata.deletion_timestamp)
     return PodFacts(
         name=pod.metadata.name,
         uid=pod.metadata.uid,
         ip=pod.status.pod_ip or None,
-        ready=any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions),
-        leaving=pod.metadata.deletion_timestamp is not None,
+        ready=ready is not None and ready.status == "True",
+        leaving=stops_at is not None,
+        stops_at=stops_at,
+        changed_at=_left_at(pod.metadata) or _moment(ready.last_transition_time if ready else None),
         agent_started=_runs(AGENT, pod.status.init_container_statuses),
         server_started=_runs(SERVER, pod.status.container_statuses),
         roll_hash=pod.metadata.annotations.get(ROLL_HASH_ANNOTATION),
@@ -72,6 +77,16 @@ def pod_facts(pod: PodObject, machine: MachineObject | None) -> PodFacts:
         cordoned=machine is not None and machine.spec.unschedulable,
         problem=_problem(pod),
     )
+
+
+def _left_at(meta: ObjectMeta) -> datetime | None:
+    """When it was told to stop."""
+    stops_at = _moment(meta.deletion_timestamp)
+    return stops_at - timedelta(seconds=meta.deletion_grace_period_seconds or 0) if stops_at else None
+
+
+def _moment(stamp: str | None) -> datetime | None:
+    return datetime.fromisoformat(stamp) if stamp else None
 
 
 def _runs(name: str, statuses: tuple[ContainerStatus, ...]) -> bool:

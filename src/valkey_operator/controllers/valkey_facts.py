@@ -176,6 +176,8 @@ class ValkeyGround:
             pod_ip=pod.ip if pod else None,
             pod_ready=pod is not None and pod.ready,
             pod_leaving=pod is not None and pod.leaving,
+            stops_at=pod.stops_at if pod else None,
+            changed_at=pod.changed_at if pod else None,
             role_label=pod.role if pod else None,
             server_started=pod is not None and pod.server_started,
             cordoned=pod is not None and pod.cordoned,
@@ -201,7 +203,7 @@ class ValkeyGround:
         gone, told = self._heard.former.vanished(uid), self._heard.reports.get(Key(shard.namespace, name), uid)
         if gone is None or told is None or told.view.health is not Health.ANSWERS:
             return None
-        return msgspec.structs.replace(pod_facts(gone, None), leaving=True, ready=False)
+        return msgspec.structs.replace(pod_facts(gone, None), leaving=True, ready=False, changed_at=None)
 
     def _leave_until(self, shard: Key, writing: WritingRules) -> datetime | None:
         """A little more than leave lasts: clocks differ in their pace."""

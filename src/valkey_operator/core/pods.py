@@ -3,6 +3,8 @@
 Owns: the value. Refuses to know: how Kubernetes spells it (controllers/pods.py).
 """
 
+from datetime import datetime
+
 import msgspec
 
 
@@ -14,6 +16,10 @@ class PodFacts(msgspec.Struct, frozen=True, kw_only=True):
     ip: str | None = None
     ready: bool = False
     leaving: bool = False
+    stops_at: datetime | None = None
+    """When it is killed, if it leaves."""
+    changed_at: datetime | None = None
+    """When it last became ready or unready, or began to leave: what Services go by."""
     agent_started: bool = False
     server_started: bool = False
     roll_hash: str | None = None

@@ -95,6 +95,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     generation: int = 0
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()

@@ -27,6 +27,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     pod_ip: str | None = None
     pod_ready: bool = False
     pod_leaving: bool = False
+    stops_at: datetime | None = None
+    """When its pod is killed, if it leaves."""
+    changed_at: datetime | None = None
+    """When Kubernetes last said something new of its pod that Services go by."""
     role_label: str | None = None
     """What its pod is called, by which Services find it."""
     server_started: bool = False

@@ -12,6 +12,7 @@ import msgspec
 from valkey_operator.api.shard import ShardOperation, ValkeyShardSpec
 from valkey_operator.core.names import PRIMARY_ANNOTATION
 from valkey_operator.core.node_view import NodeView
+from valkey_operator.core.shard.calm import calm_in
 from valkey_operator.core.shard.facts import (
     Member,
     ShardFacts,
@@ -38,6 +39,9 @@ def begin_switchover(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     target = best_target(facts, primary)
     if target is None:
         return ShardPlan(waits_for=f"a replica in sync with {primary.name}, which shall hand over: {why}")
+    if unrest := calm_in(facts, primary):
+        words = f"Services to follow the last change of a pod, before {primary.name} hands over: {why}"
+        return ShardPlan(waits_for=words, look_after_s=unrest.total_seconds())
     operation = ShardOperation(
         type=SWITCHOVER,
         source=primary.name,

@@ -1,5 +1,8 @@
 """A planned change of primary: when it is wished for, to whom, and each of its steps."""
 
+from datetime import timedelta
+
+import msgspec
 import pytest
 
 from tests.support.shards import (
@@ -78,6 +81,44 @@ class TestTheWish:
     def test_is_none_where_nobody_else_is_wanted(self) -> None:
         primary = member("x-0", a_primary(), stale=True)
         assert wish(facts(primary, member("x-1", replica_of("x-0"), wanted=False)), primary) is None
+
+
+class TestItsMoment:
+    """When the old primary hands over: not in the second in which kube-proxy has just written its rules."""
+
+    REPLACED = member("x-0", a_primary(), stale=True)
+
+    def begins(self, primary: Member, *others: Member) -> bool:
+        plan = begin_switchover(facts(primary, *others), primary)
+        assert plan is not None
+        assert bool(plan.steps) != bool(plan.look_after_s), plan
+        return bool(plan.steps)
+
+    @pytest.mark.parametrize(
+        ("ago_s", "begins"),
+        [
+            pytest.param(2.4, True, id="Services have followed"),
+            pytest.param(2.2, False, id="they may not have followed"),
+            pytest.param(-0.1, True, id="the clock that tells is ahead of ours"),
+        ],
+    )
+    def test_is_when_services_have_followed_the_last_change_of_a_pod(self, ago_s: float, *, begins: bool) -> None:
+        replica = member("x-1", replica_of("x-0"), changed_at=NOW - timedelta(seconds=ago_s))
+        assert self.begins(self.REPLACED, replica) is begins
+
+    def leaving(self, *, for_s: float) -> Member:
+        stops_at, changed_at = NOW + timedelta(seconds=for_s), NOW - timedelta(seconds=1)
+        return member("x-0", a_primary(), pod_leaving=True, stops_at=stops_at, changed_at=changed_at)
+
+    def test_is_a_little_later_for_a_pod_that_leaves_and_has_time(self) -> None:
+        assert not self.begins(self.leaving(for_s=29), IN_SYNC)
+
+    def test_is_at_once_for_a_pod_that_leaves_and_has_no_time(self) -> None:
+        assert self.begins(self.leaving(for_s=7), IN_SYNC)
+
+    def test_does_not_wait_for_others_when_a_pod_leaves(self) -> None:
+        primary = msgspec.structs.replace(self.leaving(for_s=29), changed_at=NOW - timedelta(seconds=3))
+        assert self.begins(primary, member("x-1", replica_of("x-0"), changed_at=NOW))
 
 
 class TestTheTarget:
