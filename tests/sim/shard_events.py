@@ -34,7 +34,7 @@ class Told(Event):
 
 @dataclass(frozen=True)
 class Promoted(Event):
-    pass
+    least: int
 
 
 @dataclass(frozen=True)

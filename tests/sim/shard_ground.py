@@ -191,9 +191,11 @@ class Ground:
             server.become(Role.REPLICA, primary)
         self.rules.check()
 
-    def promote(self, pod: Pod) -> None:
+    def promote(self, pod: Pod, *, least: int) -> None:
+        """It takes no write without so many replicas, and is behind no fence that it had before."""
         server = pod.server
         assert server is not None
+        server.least = least
         if server.is_primary:
             return
         self.notice_cuts(pod, server)

@@ -114,7 +114,7 @@ def _command(world: World, pod: Pod, server: Server, step: Order) -> None:
             _wait_for_data(world, pod, server, step)
             _bind(world, pod, step.terms)
             server.hung = server.hung or world.hangs_now()
-            _tell_server(pod, server, partial(world.promote, pod))
+            _tell_server(pod, server, partial(world.promote, pod, least=step.terms.least_replicas))
         case Release():
             pass
         case _:

@@ -93,12 +93,13 @@ class TracedWorld(World):
         elif server.source is not source:
             self._take_down(Cut(pod.node))
 
-    def promote(self, pod: Pod) -> None:
+    def promote(self, pod: Pod, *, least: int) -> None:
         self.catch_up()
         was_primary = pod.server is not None and pod.server.is_primary
-        super().promote(pod)
+        super().promote(pod, least=least)
         if not was_primary:
-            self._take_down(Promoted(pod.node))
+            self._known[pod.node].least = least
+            self._take_down(Promoted(pod.node, least))
 
     def write(self, count: int) -> None:
         self.catch_up()

@@ -81,7 +81,7 @@ class Walk:
         other = self._chance.choice(serving if serving and self._chance.random() < 0.8 else others)
         match self._chance.choice(["promote", "follow", "follow", "park"]):
             case "promote":
-                self.world.promote(pod)
+                self.world.promote(pod, least=0)
             case "follow":
                 self.world.follow(pod, other.name)
             case "park":

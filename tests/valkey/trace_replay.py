@@ -100,8 +100,8 @@ class Replay:
             case told.Promoted():
                 node.follows = None
                 seen = await node.look()
-                meant = seen.replication_id if seen else ""
-                await obey("Promote", pb.PromoteRequest(order=ORDER, replication_id=meant))
+                meant, terms = seen.replication_id if seen else "", pb.Terms(least_replicas=event.least)
+                await obey("Promote", pb.PromoteRequest(order=ORDER, replication_id=meant, terms=terms))
 
     async def _replicate(self, node: Node, event: told.Event) -> None:
         match event:
