@@ -45,6 +45,11 @@ class NodeObject(KubeObject, frozen=True):
     spec: ValkeyNodeSpec
     status: ValkeyNodeStatus | None = None
 
+    @property
+    def directives(self) -> dict[str, list[str]]:
+        """What its server reads at its next start."""
+        return (self.spec.valkey_config.directives if self.spec.valkey_config else None) or {}
+
 
 class ShardObject(KubeObject, frozen=True):
     """A ValkeyShard."""
