@@ -7,7 +7,7 @@ Refuses to know: how slots leave it (migrate.py), and who takes over from a prim
 
 from collections.abc import Collection
 
-from valkey_operator.core.cluster.facts import ClusterFacts, Member, runs
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs
 from valkey_operator.core.cluster.roles import Cluster, is_primary
 from valkey_operator.core.cluster.steps import ClusterPlan, wait_for
 
@@ -16,6 +16,18 @@ Place = tuple[int, int]
 
 FULL_AT = 0.9
 """Of the memory of a shard: what is left is for clients and replication."""
+
+
+def asked_size(
+    record: ClusterRecord, places: Collection[Place], *, shards: int, replicas: int, is_held: bool
+) -> tuple[int, int]:
+    """Shards, and nodes of each; a spec that cannot be carried out leaves as many as there are."""
+    if not is_held:
+        return shards, replicas
+    nodes = max((index + 1 for _, index in places), default=0)
+    if record.asleep is not None:
+        return record.asleep.asked, nodes
+    return max((shard + 1 for shard, _ in places), default=shards), nodes
 
 
 def needed_places(facts: ClusterFacts) -> set[Place]:
