@@ -7,12 +7,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from valkey_operator.api.cluster import ValkeyClusterSpec, ValkeyClusterStatus
 from valkey_operator.api.meta import GROUP, VERSION
 from valkey_operator.api.node import ValkeyNodeSpec, ValkeyNodeStatus
 from valkey_operator.api.operator_defaults import DefaultsSpec
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.api.valkey import ValkeySpec, ValkeyStatus
-from valkey_operator.core.names import MANAGER, OURS, SLICE_MANAGER_LABEL
+from valkey_operator.core.names import CLUSTER_KIND, MANAGER, OURS, SLICE_MANAGER_LABEL
 from valkey_operator.kube.objects import KubeObject, Resource
 
 T = TypeVar("T", bound=KubeObject)
@@ -37,6 +38,13 @@ class ValkeyObject(KubeObject, frozen=True):
 
     spec: ValkeySpec
     status: ValkeyStatus | None = None
+
+
+class ClusterObject(KubeObject, frozen=True):
+    """A ValkeyCluster."""
+
+    spec: ValkeyClusterSpec
+    status: ValkeyClusterStatus | None = None
 
 
 class NodeObject(KubeObject, frozen=True):
@@ -200,6 +208,7 @@ class MachineObject(KubeObject, frozen=True):
 
 
 VALKEYS = Kind(Resource(GROUP, VERSION, "valkeys", "Valkey"), ValkeyObject, labelled=False)
+CLUSTERS = Kind(Resource(GROUP, VERSION, "valkeyclusters", CLUSTER_KIND), ClusterObject, labelled=False)
 NODES = Kind(Resource(GROUP, VERSION, "valkeynodes", "ValkeyNode"), NodeObject, labelled=False)
 SHARDS = Kind(Resource(GROUP, VERSION, "valkeyshards", "ValkeyShard"), ShardObject, labelled=False)
 DEFAULTS = Kind(
