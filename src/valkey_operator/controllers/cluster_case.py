@@ -11,11 +11,11 @@ from valkey_operator.controllers.kinds import ClusterObject, ShardObject
 from valkey_operator.controllers.references import References
 from valkey_operator.core.cluster.facts import ClusterRecord
 from valkey_operator.core.cluster.record import memory_of
-from valkey_operator.core.cluster.scale import asked_size
+from valkey_operator.core.cluster.scale import Place, asked_size, places_of
 from valkey_operator.core.cluster.steps import NOTHING, ClusterPlan
 from valkey_operator.core.cluster_validation import check_cluster, check_resume
 from valkey_operator.core.effective import EffectiveCluster
-from valkey_operator.core.names import Owner
+from valkey_operator.core.names import CLUSTER_KIND, Owner, node_name, shard_labels, shard_name
 from valkey_operator.core.render.cluster import shard_source
 from valkey_operator.core.render.directives import ConfigMaps
 from valkey_operator.core.render.node import NodeSource
@@ -111,8 +111,21 @@ class ClusterCases:
 
     def sight(self, case: ClusterCase, memory: ClusterRecord) -> ClusterSight:
         """The cluster at this moment, by what is remembered of it."""
+        size = self._size(case, memory)
+        return self._facts.sight(case.cluster, case.spec, memory, source_of=case.source, size=size)
+
+    def node_keys(self, case: ClusterCase) -> list[Key]:
+        """Of nodes that exist, that were just made, and that were just removed."""
+        memory = self.memory(case)
+        shards, replicas = self._size(case, memory)
+        asked = places_of(memory, shards=shards, replicas=replicas)
+        names = {node_name(shard_name(shard_labels(CLUSTER_KIND, case.key.name, shard)), at) for shard, at in asked}
+        existing = {node.key.name for node in self._facts.nodes(case.cluster).values()}
+        return [Key(case.key.namespace, name) for name in sorted(names | existing)]
+
+    def _size(self, case: ClusterCase, memory: ClusterRecord) -> Place:
+        """Shards, and nodes of each, that there shall be."""
         places = self._facts.nodes(case.cluster)
-        size = asked_size(
+        return asked_size(
             memory, places, shards=case.spec.shards, replicas=case.spec.replicas, is_held=bool(case.problems)
         )
-        return self._facts.sight(case.cluster, case.spec, memory, source_of=case.source, size=size)

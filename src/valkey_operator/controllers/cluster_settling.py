@@ -26,9 +26,7 @@ from valkey_operator.core.cluster.plan import plan_cluster
 from valkey_operator.core.cluster.pods import role_labels
 from valkey_operator.core.cluster.record import memory_of
 from valkey_operator.core.cluster.retries import with_outcomes
-from valkey_operator.core.cluster.scale import needed_places
 from valkey_operator.core.cluster.steps import Migrate, Remember, Step
-from valkey_operator.core.names import CLUSTER_KIND, node_name, shard_labels, shard_name
 from valkey_operator.core.version_change import check_image
 from valkey_operator.kube.objects import Key
 from valkey_operator.runtime.outcome import TransientError
@@ -113,7 +111,7 @@ class ClusterSettler:
 
     async def _look(self, case: ClusterCase) -> tuple[ShardObject, ClusterSight]:
         """The record and the servers as they are now: nothing that we wrote is missing in it."""
-        await self._objects.nodes.store.wait_current(self._node_keys(case))
+        await self._objects.nodes.store.wait_current(self._cases.node_keys(case))
         await self._objects.shards.store.wait_current([case.key])
         record = self._cases.record(case)
         if record is None:
@@ -122,13 +120,6 @@ class ClusterSettler:
         if await self._steps.ask(sight):
             sight = self._cases.sight(case, memory_of(record.spec))
         return record, sight
-
-    def _node_keys(self, case: ClusterCase) -> list[Key]:
-        """Of nodes that exist, that were just made, and that were just removed."""
-        asked = needed_places(self._cases.sight(case, self._cases.memory(case)).facts)
-        names = {node_name(shard_name(shard_labels(CLUSTER_KIND, case.key.name, shard)), at) for shard, at in asked}
-        existing = {node.key.name for node in self._facts.nodes(case.cluster).values()}
-        return [Key(case.key.namespace, name) for name in sorted(names | existing)]
 
     async def _carry_out(
         self, case: ClusterCase, steps: list[Step], sight: ClusterSight, record: ShardObject

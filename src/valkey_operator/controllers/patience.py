@@ -6,7 +6,7 @@ Refuses to know: what is waited for.
 
 from valkey_operator.kube.objects import Key
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 MOST_LOOKS = 6
 _MOST_DOUBLINGS = 10
 

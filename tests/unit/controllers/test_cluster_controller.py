@@ -229,6 +229,41 @@ def test_a_primary_that_died_is_replaced_and_that_is_remembered_before_it_is_ord
     play(scene)
 
 
+def test_a_server_whose_agent_told_of_its_end_is_dead_also_once_its_pod_is_gone() -> None:
+    async def scene(stage: Stage) -> None:
+        await running(stage)
+        stage.hear("c-1-0", msgspec.structs.replace(AT_GATE, process=ProcessState.GONE, seq=9))
+        stage.api.delete("/api/v1/namespaces/app/pods/c-1-0-0")
+        await stage.reconcile()
+        assert stage.ordered == ["Failover c-1-1"]
+
+    play(scene)
+
+
+def test_a_pod_that_was_deleted_by_force_proves_nothing() -> None:
+    async def scene(stage: Stage) -> None:
+        await running(stage)
+        stage.api.delete("/api/v1/namespaces/app/pods/c-1-0-0")
+        await stage.reconcile()
+        assert stage.ordered == []
+
+    play(scene)
+
+
+def test_what_a_former_pod_told_says_nothing_of_a_new_one_that_may_have_been_let_in() -> None:
+    async def scene(stage: Stage) -> None:
+        await running(stage)
+        stage.hear("c-1-0", msgspec.structs.replace(AT_GATE, process=ProcessState.GONE, seq=9))
+        former = stage.api.get("pods", "c-1-0-0")
+        stage.api.delete("/api/v1/namespaces/app/pods/c-1-0-0")
+        new = {**former, "metadata": {**former["metadata"], "uid": "new"}}
+        stage.api.put("/api/v1/namespaces/app/pods/c-1-0-0", new)
+        await stage.reconcile()
+        assert stage.ordered == []
+
+    play(scene)
+
+
 def test_an_order_that_is_refused_is_told_and_tried_again_later() -> None:
     async def scene(stage: Stage) -> None:
         await stage.reconcile()

@@ -32,7 +32,12 @@ def asked_size(
 
 def needed_places(facts: ClusterFacts) -> set[Place]:
     """The nodes that must exist now. Whoever is there beyond them goes when `removable` says so."""
-    shards, replicas, asleep = facts.shards, facts.replicas, facts.record.asleep
+    return places_of(facts.record, shards=facts.shards, replicas=facts.replicas)
+
+
+def places_of(record: ClusterRecord, *, shards: int, replicas: int) -> set[Place]:
+    """Those of a cluster of this size; one that wakes up has at least all that it had."""
+    asleep = record.asleep
     if asleep is not None and replicas > 0:
         shards, replicas = asleep.shards, max(replicas, asleep.replicas)
     return {(shard, index) for shard in range(shards) for index in range(replicas)}
