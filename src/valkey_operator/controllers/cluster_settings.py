@@ -31,8 +31,10 @@ class ClusterSettings:
         return await self._settings.bring_each(wanted, tell, epoch=0)
 
     def _wanted(self, case: ClusterCase, node: NodeObject, shard: int) -> WantedSettings:
+        zone = self._facts.zone(node)
         return WantedSettings(
-            settings=live_settings(in_zone(case.source(shard).directives, self._facts.zone(node))),
-            written=live_settings(node.directives),
+            settings=live_settings(in_zone(case.source(shard).directives, zone)),
+            # Where it runs is no change that a user has made.
+            written=live_settings(in_zone(node.directives, zone)),
             origin_of=lambda name: origin_of(name, case.spec, case.maps),
         )
