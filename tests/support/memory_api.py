@@ -69,7 +69,7 @@ class MemoryApi(Transport):
 
     def put(self, path: str, found: Manifest) -> Manifest:
         """Write an object as somebody else would."""
-        meta = {"uid": f"uid of {path}", "generation": 1, **found.get("metadata", {})}
+        meta = {"namespace": "", "uid": f"uid of {path}", "generation": 1, **found.get("metadata", {})}
         found = {**found, "metadata": {**meta, "resourceVersion": str(next(self._versions))}}
         if secrets := found.pop("stringData", None):
             found["data"] = {key: base64.b64encode(value.encode()).decode() for key, value in secrets.items()}

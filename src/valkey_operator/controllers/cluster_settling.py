@@ -90,8 +90,8 @@ class ClusterSettler:
 
     async def _bring_to_rest(self, case: ClusterCase) -> Rest:
         """Plan and act until nothing is left to do at this moment, or it is time to tell of it."""
-        if self._patience.is_waiting(case.key) and (before := self._cases.look(case)):
-            await self._steps.look(before)
+        if before := self._cases.look(case):
+            await self._steps.look(before, at_all=self._patience.is_waiting(case.key))
         deadline = asyncio.get_running_loop().time() + MOST_S
         done: list[Step] = []
         failed: list[Failed] = []

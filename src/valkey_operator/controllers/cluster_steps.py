@@ -18,6 +18,7 @@ from valkey_operator.controllers.cluster_orders import NodeOrder, nodes_of, stag
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.core.cluster.facts import ClusterRecord
 from valkey_operator.core.cluster.record import record_of
+from valkey_operator.core.cluster.roles import doubted
 from valkey_operator.core.cluster.steps import Step
 from valkey_operator.kube.writer import Writer
 from valkey_operator.runtime.outcome import TransientError
@@ -53,10 +54,15 @@ class ClusterSteps:
             await self._agents.pull(unheard)
         return bool(unheard)
 
-    async def look(self, sight: ClusterSight) -> None:
-        """Ask all agents that answer: what one node does the others learn by themselves, and tell a moment later."""
-        targets = [target for target in sight.agents if not self._agents.is_silent(target)]
-        await self._agents.pull(targets, timeout_s=LOOK_WITHIN_S)
+    async def look(self, sight: ClusterSight, *, at_all: bool) -> None:
+        """Ask those whom the others do not hear whether they are there; one that does not answer is not believed.
+
+        Or all that answer: what one node does the others learn by themselves, and tell only a moment later.
+        """
+        asked = {each.name for each in sight.facts.members} if at_all else set(doubted(sight.cluster))
+        targets = [each for each in sight.agents if each.key.name in asked and not self._agents.is_silent(each)]
+        if targets:
+            await self._agents.pull(targets, timeout_s=LOOK_WITHIN_S)
 
     async def swap(self, record: ShardObject, memory: ClusterRecord) -> ShardObject:
         """Write the record over the very version that was read; raises `ConflictError`."""

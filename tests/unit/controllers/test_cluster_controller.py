@@ -29,7 +29,7 @@ from valkey_operator.core.node_view import ClusterNodeView, NodeView
 from valkey_operator.kube.client import KubeClient
 from valkey_operator.kube.objects import Key
 from valkey_operator.runtime.outcome import Result
-from valkey_operator.valkey.cluster_nodes import NodesView
+from valkey_operator.valkey.cluster_nodes import Failing, NodesView
 from valkey_operator.valkey.states import ProcessState
 
 VALKEYS = "/apis/valkey.io/v1alpha1/namespaces/app"
@@ -59,6 +59,8 @@ class Stage:
         versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
         self.ordered: list[str] = []
         self.refused: set[str] = set()
+        self.silent: set[str] = set()
+        self.pulled: set[str] = set()
         self.events: list[Any] = []
         agents: Any = self
         recorder: Any = Recorder(self.events)
@@ -92,10 +94,14 @@ class Stage:
 
     # What AgentsInTerm does.
     async def pull(self, targets: Any, **_: Any) -> dict[Any, Any]:
+        for target in targets:
+            self.pulled.add(target.key.name)
+            if target.key.name in self.silent:
+                self.drop(target)
         return {}
 
     def is_silent(self, target: Target) -> bool:
-        return False
+        return target.key.name in self.silent & self.pulled
 
     def drop(self, target: Target) -> None:
         self.reports.drop(target.key, target.pod_uid)
@@ -125,18 +131,18 @@ class Stage:
                 "conditions": [{"type": "Ready", "status": "True"}],
             }
             pod = {"metadata": {**meta, "name": f"{name}-0", "uid": name, "annotations": mark}, "status": status}
-            self.api.put(f"/api/v1/namespaces/app/pods/{name}-0", pod)
+            self.api.put(f"/api/v1/namespaces/app/pods/{name}-0", {**pod, "spec": {"nodeName": "machine"}})
 
     def hear(self, name: str, view: NodeView) -> None:
         self.reports.put(Key("app", name), msgspec.structs.replace(view, pod_uid=name))
 
-    def hear_all(self, world: World) -> None:
+    def hear_all(self, world: World, **changes: Any) -> None:
         """Every server runs, and says what it has in that world."""
         for member in facts(world).members:
             view = member.view
             assert view
             cluster = ClusterNodeView(seen=announced(nodes_view(world, member.name)), serves=True)
-            self.hear(member.name, msgspec.structs.replace(view, cluster=cluster))
+            self.hear(member.name, msgspec.structs.replace(view, cluster=cluster, **changes))
 
 
 def announced(seen: NodesView) -> NodesView:
@@ -229,6 +235,20 @@ def test_a_primary_that_died_is_replaced_and_that_is_remembered_before_it_is_ord
     play(scene)
 
 
+def test_servers_are_told_in_which_zone_they_run_and_users_are_not() -> None:
+    async def scene(stage: Stage) -> None:
+        zone = {"topology.kubernetes.io/zone": "b"}
+        stage.api.put("/api/v1/nodes/machine", {"metadata": {"name": "machine", "labels": zone}})
+        await stage.reconcile()
+        stage.add_pods(*SIX)
+        stage.hear_all(formed(), settings_digest="of no zone")
+        await stage.reconcile()
+        assert {f"Configure {name}" for name in SIX} <= set(stage.ordered)
+        assert "SettingsChanged" not in {event.reason for event in stage.events}
+
+    play(scene)
+
+
 def test_a_server_whose_agent_told_of_its_end_is_dead_also_once_its_pod_is_gone() -> None:
     async def scene(stage: Stage) -> None:
         await running(stage)
@@ -260,6 +280,27 @@ def test_what_a_former_pod_told_says_nothing_of_a_new_one_that_may_have_been_let
         stage.api.put("/api/v1/namespaces/app/pods/c-1-0-0", new)
         await stage.reconcile()
         assert stage.ordered == []
+
+    play(scene)
+
+
+def test_one_whom_the_others_do_not_hear_is_asked_and_not_believed_if_it_does_not_answer() -> None:
+    async def scene(stage: Stage) -> None:
+        world = await running(stage)
+        await stage.reconcile()
+        stage.pulled.clear()
+        stage.silent = {"c-1-0"}
+        lost = msgspec.structs.replace(world["c-0-0"], sees={"c-1-0": {"failing": Failing.SUSPECTED}})
+        told = {**world, "c-0-0": lost}
+        seen = announced(nodes_view(told, "c-0-0"))
+        view = facts(told).members[0].view
+        assert view
+        stage.hear("c-0-0", msgspec.structs.replace(view, seq=2, cluster=ClusterNodeView(seen=seen, serves=True)))
+        await stage.reconcile()
+        assert "c-1-0" in stage.pulled
+        assert stage.ordered == []
+        conditions = {each["type"]: each["status"] for each in stage.status["conditions"]}
+        assert conditions["SlotsCovered"] == "Unknown"
 
     play(scene)
 
