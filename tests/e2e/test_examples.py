@@ -7,9 +7,9 @@ import pytest
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.valkeys import Shop, open_shop
-from tests.support.documents import EXAMPLES
+from tests.support.documents import VALKEY_EXAMPLES
 
-NAMES = [file.stem.removeprefix("valkey-") for file in EXAMPLES]
+NAMES = [file.stem.removeprefix("valkey-") for file in VALKEY_EXAMPLES]
 READY_WITHIN_S = 300
 
 
@@ -18,7 +18,7 @@ def examples(cluster: Cluster) -> Iterator[Shop]:
     """A namespace with all examples applied."""
     with cluster.namespace("examples") as namespace:
         shop = open_shop(cluster, namespace)
-        for file in EXAMPLES:
+        for file in VALKEY_EXAMPLES:
             cluster.kubectl("apply", "--server-side", f"--namespace={namespace}", f"--filename={file}")
         yield shop
 
@@ -40,7 +40,7 @@ def test_it_becomes_ready_and_takes_a_write_through_its_service(examples: Shop, 
 
 
 def test_no_manifest_makes_the_api_server_warn(examples: Shop) -> None:
-    for file in EXAMPLES:
+    for file in VALKEY_EXAMPLES:
         place = (f"--namespace={examples.namespace}", "--dry-run=server", f"--filename={file}")
         assert examples.cluster.try_kubectl("apply", "--server-side", *place).stderr == ""
 

@@ -40,6 +40,8 @@ class Shop:
 
     cluster: Cluster
     namespace: str
+    kind: str = "valkey"
+    """Of the objects that are asked for their status."""
 
     def apply(self, *manifests: Manifest) -> None:
         self.cluster.apply(*manifests, namespace=self.namespace)
@@ -52,18 +54,20 @@ class Shop:
         return found.returncode == 0
 
     def status(self, name: str = "cart") -> Any:
-        return self.get("valkey", name).get("status", {})
+        return self.get(self.kind, name).get("status", {})
 
     def wait_for_state(self, state: str, name: str = "cart", *, deadline_s: float = READY_WITHIN_S) -> Any:
         """The status, once it is about the present spec and in this state."""
 
         def reached() -> Any:
-            found = self.get("valkey", name)
+            found = self.get(self.kind, name)
             status = found.get("status", {})
             current = status.get("observedGeneration") == found["metadata"]["generation"]
             return status if current and status.get("state") == state else None
 
-        return self.cluster.wait_for(f"Valkey {name} to be {state}", reached, self.namespace, deadline_s=deadline_s)
+        return self.cluster.wait_for(
+            f"{self.kind} {name} to be {state}", reached, self.namespace, deadline_s=deadline_s
+        )
 
     def condition(self, type_: str, name: str = "cart") -> Any:
         return next((each for each in self.status(name).get("conditions", []) if each["type"] == type_), None)
@@ -123,7 +127,7 @@ class Shop:
     def patch(self, name: str, spec: Manifest) -> None:
         self.cluster.kubectl(
             "patch",
-            "valkey",
+            self.kind,
             name,
             f"--namespace={self.namespace}",
             "--type=merge",

@@ -14,13 +14,14 @@ from prometheus_client import CollectorRegistry
 
 from tests.support import directive_table
 from tests.support.documents import DOCUMENTS, REPOSITORY, code_in, read, table_rows
-from tests.support.field_tables import MARKED, NOT_YET, all_fields, is_under, render_table
+from tests.support.field_tables import CLUSTER_GUIDE, MARKED, NOT_YET, VALKEY_GUIDE, Guide, is_under, render_table
 from valkey_operator.api.status import ConditionType, State
+from valkey_operator.core.cluster.steps import Reason as ClusterReason
 from valkey_operator.core.shard.steps import Reason
 from valkey_operator.runtime.metrics import EngineMetrics
 from valkey_operator.valkey.config_keys import OWNED
 
-GUIDE = "docs/valkey.md"
+GUIDES = (VALKEY_GUIDE, CLUSTER_GUIDE)
 SOURCES = REPOSITORY / "src" / "valkey_operator"
 CAMEL_CASE = re.compile(r"[A-Z][a-z]+([A-Z][a-z]+)*")
 STATUS_MODULES = (
@@ -30,6 +31,12 @@ STATUS_MODULES = (
     "core/status/cluster.py",
     "core/status/slots.py",
     "core/shard/wished.py",
+)
+EVENT_MODULES = (
+    "controllers/telling.py",
+    "controllers/valkey_report.py",
+    "controllers/cluster_report.py",
+    "controllers/live_settings.py",
 )
 # Kinds, labels and operations that statuses name; no words about a state.
 NO_REASONS = {"StatefulSet", "Deployment", "Valkey", "True", "False", "Unknown", "Handover", "Failover", "Takeover"}
@@ -52,16 +59,19 @@ def words_in(*modules: str) -> set[str]:
     return {word for word in found if isinstance(word, str) and CAMEL_CASE.fullmatch(word)} - NO_REASONS
 
 
-def test_the_tables_of_fields_are_what_the_models_say() -> None:
-    text = read(GUIDE)
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.document))
+def test_the_tables_of_fields_are_what_the_models_say(guide: Guide) -> None:
+    text = read(guide.document)
     wanted = MARKED.sub(
-        lambda found: f"<!-- fields: {found['prefixes']} -->\n{render_table(found['prefixes'].split())}<!-- end -->\n",
+        lambda found: (
+            f"<!-- fields: {found['prefixes']} -->\n{render_table(guide, found['prefixes'].split())}<!-- end -->\n"
+        ),
         text,
     )
     if os.environ.get("UPDATE_GOLDEN") == "1":
-        (REPOSITORY / GUIDE).write_text(wanted)
+        (REPOSITORY / guide.document).write_text(wanted)
         return
-    assert text == wanted, f"{GUIDE} is stale: run with UPDATE_GOLDEN=1 and review the diff"
+    assert text == wanted, f"{guide.document} is stale: run with UPDATE_GOLDEN=1 and review the diff"
 
 
 def test_the_table_of_directives_is_what_the_code_says() -> None:
@@ -73,18 +83,29 @@ def test_the_table_of_directives_is_what_the_code_says() -> None:
     assert text == wanted, "docs/directives.md is stale: run with UPDATE_GOLDEN=1 and review the diff"
 
 
-def test_every_field_stands_in_exactly_one_table() -> None:
-    prefixes = [prefix for found in MARKED.finditer(read(GUIDE)) for prefix in found["prefixes"].split()]
-    places = {field.path: [each for each in prefixes if is_under(field.path, each)] for field in all_fields()}
-    assert {path: found for path, found in places.items() if len(found) != 1} == {}
+def tables_of(guide: Guide) -> dict[str, list[str]]:
+    """Each field, and the tables in which it stands."""
+    prefixes = [prefix for found in MARKED.finditer(read(guide.document)) for prefix in found["prefixes"].split()]
+    return {field.path: [each for each in prefixes if is_under(field.path, each)] for field in guide.fields()}
+
+
+def test_every_field_of_a_valkey_stands_in_exactly_one_table() -> None:
+    assert {path: found for path, found in tables_of(VALKEY_GUIDE).items() if len(found) != 1} == {}
+
+
+def test_every_field_that_a_cluster_has_otherwise_than_a_valkey_stands_in_exactly_one_table() -> None:
+    alike = {field for field in VALKEY_GUIDE.fields() if not is_under(field.path, "azDistribution")}
+    own = {field.path for field in set(CLUSTER_GUIDE.fields()) - alike}
+    assert {path for path, found in tables_of(CLUSTER_GUIDE).items() if len(found) == 1} == own
 
 
 def test_what_is_not_acted_on_yet_are_fields_that_exist() -> None:
-    assert [each for each in NOT_YET if not any(is_under(field.path, each) for field in all_fields())] == []
+    fields = VALKEY_GUIDE.fields()
+    assert [each for each in NOT_YET if not any(is_under(field.path, each) for field in fields)] == []
 
 
 def test_every_directive_that_the_operator_owns_is_listed_with_what_to_use_instead() -> None:
-    listed = {code: row[1] for row in table_rows(read(GUIDE), "directive") for code in code_in(row[0])}
+    listed = {code: row[1] for row in table_rows(read(VALKEY_GUIDE.document), "directive") for code in code_in(row[0])}
     assert listed == dict(OWNED)
 
 
@@ -103,9 +124,10 @@ def test_every_reason_is_explained() -> None:
 
 
 def test_every_event_that_is_no_change_of_state_is_explained() -> None:
-    words = words_in("controllers/valkey_report.py", "controllers/live_settings.py")
+    words = words_in(*EVENT_MODULES)
     others = words - set(get_args(State)) - NO_EVENT_REASONS
-    assert first_codes(read("docs/status.md"), "event") == {str(each) for each in set(Reason) - NO_EVENTS} | others
+    changes = {str(each) for each in (*(set(Reason) - NO_EVENTS), *ClusterReason)}
+    assert first_codes(read("docs/status.md"), "event") == changes | others
 
 
 def test_every_metric_is_listed_with_its_labels() -> None:

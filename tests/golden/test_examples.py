@@ -11,14 +11,16 @@ import msgspec
 import pytest
 import yaml
 
-from tests.support.documents import DOCUMENTS, EXAMPLES, REPOSITORY, manifests_in
+from tests.support.documents import CLUSTER_EXAMPLES, DOCUMENTS, EXAMPLES, REPOSITORY, VALKEY_EXAMPLES, manifests_in
+from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.operator_defaults import DefaultsSpec
 from valkey_operator.api.valkey import ValkeySpec
-from valkey_operator.core.defaults import effective_valkey
+from valkey_operator.core.cluster_validation import check_cluster
+from valkey_operator.core.defaults import effective_cluster, effective_valkey
 from valkey_operator.core.quantity import parse_quantity
 from valkey_operator.core.validation import check_valkey
 
-SPECS = {"Valkey": ValkeySpec, "ValkeyOperatorDefaults": DefaultsSpec}
+SPECS = {"Valkey": ValkeySpec, "ValkeyCluster": ValkeyClusterSpec, "ValkeyOperatorDefaults": DefaultsSpec}
 SMALLEST_VOLUME = "256Mi"
 
 Manifest = dict[str, Any]
@@ -61,10 +63,28 @@ def test_an_example_is_small_enough_for_all_to_run_at_once(manifest: Manifest) -
     assert parse_quantity(spec.persistence.size) == parse_quantity(SMALLEST_VOLUME)
 
 
-def test_the_demo_finds_every_example() -> None:
-    """Its Makefile target takes `examples/valkey-*.yaml`; the Valkey is called as its file."""
-    names = [[each["metadata"]["name"] for each in objects_of(file) if each["kind"] == "Valkey"] for file in EXAMPLES]
-    assert [[file.stem.removeprefix("valkey-")] for file in EXAMPLES] == names
+@pytest.mark.parametrize("manifest", of_kind("ValkeyCluster", FILES))
+def test_a_cluster_can_be_carried_out(manifest: Manifest) -> None:
+    spec = effective_cluster(msgspec.convert(manifest["spec"], ValkeyClusterSpec))
+    assert check_cluster(manifest["metadata"]["name"], spec) == []
+
+
+@pytest.mark.parametrize("manifest", of_kind("ValkeyCluster", EXAMPLES))
+def test_an_example_of_a_cluster_is_small(manifest: Manifest) -> None:
+    spec = effective_cluster(msgspec.convert(manifest["spec"], ValkeyClusterSpec))
+    assert (spec.shards, spec.replicas, str(spec.persistence.size)) == (3, 2, SMALLEST_VOLUME)
+
+
+def names_in(files: list[Path], kind: str) -> list[list[str]]:
+    return [[each["metadata"]["name"] for each in objects_of(file) if each["kind"] == kind] for file in files]
+
+
+def test_the_demo_finds_every_example_of_a_valkey() -> None:
+    """Its Makefile target takes `examples/valkey-*.yaml`; the object is called as its file."""
+    names = names_in(VALKEY_EXAMPLES, "Valkey")
+    assert [[file.stem.removeprefix("valkey-")] for file in VALKEY_EXAMPLES] == names
+    names = names_in(CLUSTER_EXAMPLES, "ValkeyCluster")
+    assert [[file.stem.removeprefix("valkeycluster-")] for file in CLUSTER_EXAMPLES] == names
     assert all("namespace" not in each["metadata"] for file in EXAMPLES for each in objects_of(file))
 
 

@@ -13,6 +13,8 @@ DOCUMENTS = (
     *sorted((REPOSITORY / "docs").rglob("*.md")),
 )
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.yaml"))
+VALKEY_EXAMPLES = [file for file in EXAMPLES if file.name.startswith("valkey-")]
+CLUSTER_EXAMPLES = [file for file in EXAMPLES if file not in VALKEY_EXAMPLES]
 
 _CODE = re.compile(r"`([^`]+)`")
 

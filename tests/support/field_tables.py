@@ -1,9 +1,8 @@
-"""The fields of a Valkey as docs/valkey.md lists them: made from the models, so that the document cannot say otherwise.
+"""The fields of a spec as its guide in docs/ lists them: made from the models, so that it cannot say otherwise.
 
 A table stands between `<!-- fields: <prefix> … -->` and `<!-- end -->`; its rows are the fields under these prefixes.
 """
 
-import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -11,6 +10,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import msgspec
 
 from valkey_operator.api import references
+from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.fields import Doc, Model
 from valkey_operator.api.valkey import ValkeySpec
 from valkey_operator.core import builtin
@@ -28,16 +28,34 @@ NOT_YET = (
     "operatorMtls",
 )
 
-MARKED = re.compile(r"<!-- fields: (?P<prefixes>[^>]+?) -->\n(?P<table>.*?)<!-- end -->\n", re.DOTALL)
-_BUILT_IN = re.compile(r"\s*Built in: (?P<value>.*)\.$", re.DOTALL)
-_HEAD = "| field | built in | what it does |\n| --- | --- | --- |\n"
-
 
 class Field(NamedTuple):
     """A field that holds a value, by its path, such as `persistence.rdb.savePolicy[].seconds`."""
 
     path: str
     text: str
+
+
+class Guide(NamedTuple):
+    """A document, the spec whose fields it lists, what is built in, and fields that work here alone."""
+
+    document: str
+    spec: type[Model]
+    built_in: Mapping[str, Any]
+    works_here: tuple[str, ...] = ()
+
+    def fields(self) -> list[Field]:
+        """All that the spec has."""
+        return list(fields_of(self.spec))
+
+
+MARKED = re.compile(r"<!-- fields: (?P<prefixes>[^>]+?) -->\n(?P<table>.*?)<!-- end -->\n", re.DOTALL)
+_BUILT_IN = re.compile(r"\s*Built in: (?P<value>.*)\.$", re.DOTALL)
+_HEAD = "| field | built in | what it does |\n| --- | --- | --- |\n"
+
+
+VALKEY_GUIDE = Guide("docs/valkey.md", ValkeySpec, builtin.VALKEY)
+CLUSTER_GUIDE = Guide("docs/cluster.md", ValkeyClusterSpec, builtin.CLUSTER, works_here=("azDistribution.failback",))
 
 
 def fields_of(model: type[Model], prefix: str = "") -> Iterator[Field]:
@@ -55,15 +73,9 @@ def fields_of(model: type[Model], prefix: str = "") -> Iterator[Field]:
         yield from fields_of(inner, f"{path}[]." if is_list else f"{path}.")
 
 
-@functools.cache
-def all_fields() -> tuple[Field, ...]:
-    """Those of a Valkey's spec."""
-    return tuple(fields_of(ValkeySpec))
-
-
-def render_table(prefixes: list[str]) -> str:
+def render_table(guide: Guide, prefixes: list[str]) -> str:
     """The table of all fields under these prefixes, in the order of the prefixes."""
-    rows = [_row(field) for prefix in prefixes for field in all_fields() if is_under(field.path, prefix)]
+    rows = [_row(guide, field) for prefix in prefixes for field in guide.fields() if is_under(field.path, prefix)]
     return _HEAD + "".join(f"{row}\n" for row in rows)
 
 
@@ -72,18 +84,18 @@ def is_under(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith((f"{prefix}.", f"{prefix}[]."))
 
 
-def _row(field: Field) -> str:
+def _row(guide: Guide, field: Field) -> str:
     found = _BUILT_IN.search(field.text)
     says = _BUILT_IN.sub("", field.text)
-    waits = any(is_under(field.path, prefix) for prefix in NOT_YET)
-    value = _built_in_value(field.path) or (found["value"] if found else "")
+    waits = any(is_under(field.path, prefix) for prefix in NOT_YET if prefix not in guide.works_here)
+    value = _built_in_value(guide, field.path) or (found["value"] if found else "")
     text = " ".join(f"{'*Not yet.* ' if waits else ''}{says}".split())
     return f"| `{field.path}` | {value.replace('|', chr(92) + '|')} | {text.replace('|', chr(92) + '|')} |"
 
 
-def _built_in_value(path: str) -> str | None:
+def _built_in_value(guide: Guide, path: str) -> str | None:
     """The value as code has it, where it is a plain one."""
-    value: Any = builtin.VALKEY
+    value: Any = guide.built_in
     for part in path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if value is None or isinstance(value, list | Mapping):

@@ -6,7 +6,7 @@ primary changes only together with it; the API server holds both, whatever an op
 
 from typing import Annotated, ClassVar, Literal
 
-from valkey_operator.api.fields import DNS_LABEL, Model, Rule, doc, set_list
+from valkey_operator.api.fields import DNS_LABEL, Model, Rule, doc, map_list, set_list
 from valkey_operator.api.meta import API_VERSION, ObjectMeta
 from valkey_operator.api.rules import (
     LONGEST_NODE_NAME,
@@ -18,6 +18,8 @@ from valkey_operator.api.rules import (
     value_of,
 )
 from valkey_operator.api.status import Operation, Status
+
+LONGEST_ERROR = 1024
 
 _PRIMARY = value_of("self", "primary", quoted(""))
 _FORMER_PRIMARY = value_of("oldSelf", "primary", quoted(""))
@@ -60,6 +62,49 @@ class ShardOperation(Operation, frozen=True, kw_only=True):
 
     source: Annotated[NodeName | None, doc("The primary at its beginning.", maxLength=LONGEST_NODE_NAME)] = None
     epoch: Annotated[int | None, doc("The epoch in which it began.", minimum=0)] = None
+
+
+class ClusterSleep(Model, frozen=True, kw_only=True):
+    """A cluster that was suspended."""
+
+    shards: Annotated[int, doc("How many shards it had, all of which are needed to wake up.", minimum=0)]
+    replicas: Annotated[int, doc("How many nodes the largest of them had.", minimum=0)]
+    asked: Annotated[int, doc("How many shards the spec asked for.", minimum=0)]
+
+
+class ClusterFailover(Model, frozen=True, kw_only=True):
+    """A change of primary that was ordered."""
+
+    shard: Annotated[int, doc("Number of the shard.", minimum=0, maximum=MOST_SHARDS)]
+    kind: Annotated[Literal["planned", "force", "takeover"], doc("By whose consent.")]
+    source: Annotated[str, doc("Id of the server that was primary.", maxLength=64)]
+    target: Annotated[NodeName, doc("The node that takes over.", maxLength=LONGEST_NODE_NAME)]
+    at: Annotated[str, doc("When it was ordered.", format="date-time")]
+
+
+class ClusterMoveFailure(Model, frozen=True, kw_only=True):
+    """Slots that could not be moved between two shards."""
+
+    source: Annotated[int, doc("Number of the shard that gives.", minimum=0, maximum=MOST_SHARDS)]
+    target: Annotated[int, doc("Number of the shard that takes.", minimum=0, maximum=MOST_SHARDS)]
+    count: Annotated[int, doc("How often in a row.", minimum=1)]
+    error: Annotated[str, doc("What the server said last.", maxLength=LONGEST_ERROR)]
+    at: Annotated[str, doc("When that was.", format="date-time")]
+
+
+class ClusterMemory(Model, frozen=True, kw_only=True):
+    """What no server of a cluster remembers."""
+
+    formed: Annotated[bool | None, doc("Whether all slots had an owner once: none is simply given out again.")] = None
+    asleep: Annotated[ClusterSleep | None, doc("How the cluster was when it was suspended.")] = None
+    attempts: Annotated[
+        list[ClusterFailover] | None,
+        map_list("Changes of primary that were just ordered.", "shard", at_most=MOST_SHARDS),
+    ] = None
+    failures: Annotated[
+        list[ClusterMoveFailure] | None,
+        map_list("Moves of slots that failed.", "source", "target", at_most=MOST_SHARDS),
+    ] = None
 
 
 class ValkeyShardSpec(Model, frozen=True, kw_only=True):
@@ -117,6 +162,10 @@ class ValkeyShardSpec(Model, frozen=True, kw_only=True):
     ] = None
     pending: Annotated[PendingChange | None, doc("A change of primary that was announced.")] = None
     operation: Annotated[ShardOperation | None, doc("An operation that is under way.")] = None
+    cluster: Annotated[
+        ClusterMemory | None,
+        doc("What no server remembers, in the record of a whole ValkeyCluster, whose servers elect their primaries."),
+    ] = None
 
 
 class ValkeyShard(Model, frozen=True, kw_only=True):

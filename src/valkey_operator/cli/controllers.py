@@ -10,6 +10,9 @@ from valkey_operator.api.status import ConditionType
 from valkey_operator.cli.engine import BuildController, Tools
 from valkey_operator.controllers.agents.reports import report_lane
 from valkey_operator.controllers.clock import utc_now
+from valkey_operator.controllers.cluster import ClusterController
+from valkey_operator.controllers.cluster_facts import ClusterGround
+from valkey_operator.controllers.cluster_objects import ClusterObjects
 from valkey_operator.controllers.former_pods import FormerPods
 from valkey_operator.controllers.ground import BY_MACHINE, Ground, make_ground
 from valkey_operator.controllers.keeper import is_unbound
@@ -22,10 +25,10 @@ from valkey_operator.controllers.signposts import Signposts
 from valkey_operator.controllers.valkey import ValkeyController
 from valkey_operator.controllers.valkey_facts import Heard, ValkeyGround
 from valkey_operator.controllers.valkey_objects import ValkeyObjects
-from valkey_operator.core.names import NODE_LABEL, OWNER_LABEL
+from valkey_operator.core.names import CLUSTER_KIND, NODE_LABEL, OWNER_LABEL
 from valkey_operator.core.render.pod import Site
 from valkey_operator.kube.objects import Key, KubeObject
-from valkey_operator.kube.store import Change
+from valkey_operator.kube.store import Change, Store
 from valkey_operator.runtime.controller import Reconcile
 from valkey_operator.runtime.manager import ControllerSpec, Keys, Source, owner_keys
 
@@ -101,11 +104,6 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
     ground = make_ground(tools.caches, tools.namespace)
     facts = ValkeyGround(ground, Heard(tools.reports, FormerPods(ground.pods), tools.grants), tools.operator_namespace)
     tools.grants.read_from(ground.shards)
-    site = Site(
-        operator_namespace=tools.operator_namespace,
-        report_service=tools.report_service,
-        agent_image=tools.agent_image,
-    )
     referrers = Referrers()
     versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
 
@@ -123,9 +121,61 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
                 tools.agents.in_term(term),
             ),
             events=tools.events,
-            site=site,
+            site=site_of(tools),
         ).reconcile
 
+    return ControllerSpec(
+        name="valkey",
+        sources=[
+            Source(ground.valkeys),
+            *workload_sources(tools, ground, referrers, kind="Valkey", owners=ground.valkeys),
+            Source(ground.nodes, shard_of_node),
+        ],
+        start=start,
+    )
+
+
+def cluster_controller(tools: Tools) -> ControllerSpec:
+    """The controller of ValkeyClusters."""
+    ground = make_ground(tools.caches, tools.namespace)
+    facts = ClusterGround(ground, tools.reports, FormerPods(ground.pods), tools.operator_namespace)
+    referrers = Referrers()
+    versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
+
+    def start(term: int) -> Reconcile[Key]:
+        client = tools.client_in(term)
+        return ClusterController(
+            facts,
+            ClusterObjects(ground, client, tools.metrics),
+            References(client, referrers, versions),
+            agents=tools.agents.in_term(term),
+            events=tools.events,
+            site=site_of(tools),
+        ).reconcile
+
+    return ControllerSpec(
+        name="cluster",
+        sources=[
+            Source(ground.clusters),
+            *workload_sources(tools, ground, referrers, kind=CLUSTER_KIND, owners=ground.clusters),
+        ],
+        start=start,
+    )
+
+
+def site_of(tools: Tools) -> Site:
+    """The operator that agents answer to."""
+    return Site(
+        operator_namespace=tools.operator_namespace,
+        report_service=tools.report_service,
+        agent_image=tools.agent_image,
+    )
+
+
+def workload_sources(
+    tools: Tools, ground: Ground, referrers: Referrers, *, kind: str, owners: Store[Any]
+) -> list[Source[Any]]:
+    """What wakes those who have servers with data: their objects and pods, what their specs refer to, and agents."""
     owned: Iterable[Any] = (
         ground.nodes,
         ground.shards,
@@ -138,23 +188,18 @@ def valkey_controller(tools: Tools) -> ControllerSpec:
         ground.budgets,
     )
     unbindable: Iterable[Any] = (ground.stateful_sets, ground.deployments, ground.config_maps)
-    return ControllerSpec(
-        name="valkey",
-        sources=[
-            Source(ground.valkeys),
-            *(Source(store, kept_for("Valkey", OWNER_LABEL)) for store in owned),
-            *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
-            *(Source[Any](store, unbound_or_bound) for store in unbindable),
-            Source(ground.nodes, shard_of_node),
-            *([] if ground.machines is None else [Source(ground.machines, lambda change: valkeys_on(ground, change))]),
-            Source(ground.shards),
-            Source(ground.defaults, lambda change: valkeys_under(ground, change, tools.operator_namespace)),
-            Source(ground.secrets, referrers.keys(SECRETS.resource)),
-            *(Source(store, referrers.keys(resource)) for resource, store in versions.items()),
-            Source(tools.reports, lambda change: valkeys_of_node(ground, change.key), lane=report_lane),
-        ],
-        start=start,
-    )
+    others = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
+    return [
+        *(Source(store, kept_for(kind, OWNER_LABEL)) for store in owned),
+        *(Source(store, labelled_keys(OWNER_LABEL)) for store in (ground.pods, ground.claims)),
+        *(Source[Any](store, unbound_or_bound) for store in unbindable),
+        *([] if ground.machines is None else [Source(ground.machines, lambda change: owners_on(ground, change))]),
+        Source(ground.shards),
+        Source(ground.defaults, lambda change: owners_under(owners, change, tools.operator_namespace)),
+        Source(ground.secrets, referrers.keys(SECRETS.resource)),
+        *(Source(store, referrers.keys(resource)) for resource, store in others.items()),
+        Source(tools.reports, lambda change: owner_of_node(ground, change.key, kind), lane=report_lane),
+    ]
 
 
 def has_refused_volume(node: NodeObject) -> bool:
@@ -163,14 +208,14 @@ def has_refused_volume(node: NodeObject) -> bool:
     return any(each.type == ConditionType.VOLUME_REFUSED for each in conditions or ())
 
 
-def valkeys_under(ground: Ground, change: Change[DefaultsObject], operator_namespace: str) -> list[Key]:
-    """The Valkeys that a ValkeyOperatorDefaults applies to."""
+def owners_under(owners: Store[Any], change: Change[DefaultsObject], operator_namespace: str) -> list[Key]:
+    """Those that a ValkeyOperatorDefaults applies to."""
     everywhere = change.key.namespace == operator_namespace
-    return [each.key for each in ground.valkeys.list() if everywhere or each.key.namespace == change.key.namespace]
+    return [each.key for each in owners.list() if everywhere or each.key.namespace == change.key.namespace]
 
 
-def valkeys_on(ground: Ground, change: Change[MachineObject]) -> set[Key]:
-    """The Valkeys with pods on a machine that was cordoned, or is not any more; nothing else of it concerns them."""
+def owners_on(ground: Ground, change: Change[MachineObject]) -> set[Key]:
+    """Those with pods on a machine that was cordoned, or is not any more; nothing else of it concerns them."""
     marks = {state.spec.unschedulable for state in (change.old, change.new) if state is not None}
     if change.initial or len(marks) == 1:
         return set()
@@ -181,12 +226,12 @@ def valkeys_on(ground: Ground, change: Change[MachineObject]) -> set[Key]:
     return {Key(namespace, owner) for namespace, owner in owners if owner}
 
 
-def valkeys_of_node(ground: Ground, node: Key) -> list[Key]:
-    """The Valkey that a node belongs to."""
+def owner_of_node(ground: Ground, node: Key, kind: str) -> list[Key]:
+    """The one of that kind that a node belongs to."""
     found = ground.nodes.get(node)
     if found is None:
         return []
-    return [Key(node.namespace, owner.name) for owner in found.metadata.owner_references if owner.kind == "Valkey"]
+    return [Key(node.namespace, owner.name) for owner in found.metadata.owner_references if owner.kind == kind]
 
 
-CONTROLLERS: tuple[BuildController, ...] = (valkey_controller, node_controller)
+CONTROLLERS: tuple[BuildController, ...] = (valkey_controller, cluster_controller, node_controller)

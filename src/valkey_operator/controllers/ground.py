@@ -31,6 +31,7 @@ class Ground:
     """
 
     valkeys: Store[kinds.ValkeyObject]
+    clusters: Store[kinds.ClusterObject]
     nodes: Store[kinds.NodeObject]
     shards: Store[kinds.ShardObject]
     defaults: Store[kinds.DefaultsObject]
@@ -69,6 +70,7 @@ def make_ground(caches: Caches, namespace: str | None) -> Ground:
 
     return Ground(
         valkeys=cache(kinds.VALKEYS),
+        clusters=cache(kinds.CLUSTERS),
         nodes=cache(kinds.NODES, {BY_OWNER_UID: by_owner_uid, BY_OWNER: by_label(OWNER_LABEL)}),
         shards=cache(kinds.SHARDS),
         defaults=cache(kinds.DEFAULTS),

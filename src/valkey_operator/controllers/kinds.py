@@ -7,12 +7,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from valkey_operator.api.cluster import ValkeyClusterSpec, ValkeyClusterStatus
 from valkey_operator.api.meta import GROUP, VERSION
 from valkey_operator.api.node import ValkeyNodeSpec, ValkeyNodeStatus
 from valkey_operator.api.operator_defaults import DefaultsSpec
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.api.valkey import ValkeySpec, ValkeyStatus
-from valkey_operator.core.names import MANAGER, OURS, SLICE_MANAGER_LABEL
+from valkey_operator.core.names import CLUSTER_KIND, MANAGER, OURS, SLICE_MANAGER_LABEL
 from valkey_operator.kube.objects import KubeObject, Resource
 
 T = TypeVar("T", bound=KubeObject)
@@ -39,11 +40,23 @@ class ValkeyObject(KubeObject, frozen=True):
     status: ValkeyStatus | None = None
 
 
+class ClusterObject(KubeObject, frozen=True):
+    """A ValkeyCluster."""
+
+    spec: ValkeyClusterSpec
+    status: ValkeyClusterStatus | None = None
+
+
 class NodeObject(KubeObject, frozen=True):
     """A ValkeyNode."""
 
     spec: ValkeyNodeSpec
     status: ValkeyNodeStatus | None = None
+
+    @property
+    def directives(self) -> dict[str, list[str]]:
+        """What its server reads at its next start."""
+        return (self.spec.valkey_config.directives if self.spec.valkey_config else None) or {}
 
 
 class ShardObject(KubeObject, frozen=True):
@@ -195,6 +208,7 @@ class MachineObject(KubeObject, frozen=True):
 
 
 VALKEYS = Kind(Resource(GROUP, VERSION, "valkeys", "Valkey"), ValkeyObject, labelled=False)
+CLUSTERS = Kind(Resource(GROUP, VERSION, "valkeyclusters", CLUSTER_KIND), ClusterObject, labelled=False)
 NODES = Kind(Resource(GROUP, VERSION, "valkeynodes", "ValkeyNode"), NodeObject, labelled=False)
 SHARDS = Kind(Resource(GROUP, VERSION, "valkeyshards", "ValkeyShard"), ShardObject, labelled=False)
 DEFAULTS = Kind(

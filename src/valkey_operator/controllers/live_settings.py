@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import AgentsInTerm, AgentUnreachableError
 from valkey_operator.controllers.valkey_facts import ShardView
@@ -40,30 +41,38 @@ class LiveSettings:
 
     async def bring(self, wanted: WantedSettings, view: ShardView, tell: Tell) -> list[Problem]:
         """To every server that has others; what one of them refuses. Raises TransientError once all had their turn."""
+        behind = {node: (view.target(node), wanted) for node in to_configure(view.facts)}
+        return await self.bring_each(behind, tell, epoch=view.facts.record.epoch)
+
+    async def bring_each(
+        self, behind: Mapping[str, tuple[Target | None, WantedSettings]], tell: Tell, *, epoch: int
+    ) -> list[Problem]:
+        """The same for nodes that may each want their own."""
         taken: list[str] = []
+        names: set[str] = set()
         silent: TransientError | None = None
-        for node in to_configure(view.facts):
+        for node, (target, wanted) in behind.items():
             try:
-                problem = await self._order(node, wanted, view, tell)
+                problem = await self._order(node, target, wanted, epoch=epoch, tell=tell)
             except TransientError as error:
                 silent = error
                 continue
             if problem is not None:
                 return [problem]
             taken.append(node)
-        if taken and (names := changed(wanted)):
-            tell("Normal", "SettingsChanged", f"{', '.join(taken)} took without a restart: {', '.join(names)}.")
+            names.update(changed(wanted))
+        if names:
+            tell("Normal", "SettingsChanged", f"{', '.join(taken)} took without a restart: {', '.join(sorted(names))}.")
         if silent is not None:
             raise silent
         return []
 
-    async def _order(self, node: str, wanted: WantedSettings, view: ShardView, tell: Tell) -> Problem | None:
-        target = view.target(node)
+    async def _order(
+        self, node: str, target: Target | None, wanted: WantedSettings, *, epoch: int, tell: Tell
+    ) -> Problem | None:
         if target is None:
             raise AgentUnreachableError(f"The pod of {node} has no address yet")
-        result = await self._agents.order(
-            target, "Configure", epoch=view.facts.record.epoch, settings=dict(wanted.settings)
-        )
+        result = await self._agents.order(target, "Configure", epoch=epoch, settings=dict(wanted.settings))
         if result.outcome in _REFUSED:
             name = refused_directive(result.detail)
             return refusal(node, result.detail, wanted.origin_of(name) if name else None)

@@ -7,6 +7,7 @@ Refuses to know: what is in the pod, and who is primary.
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -19,6 +20,7 @@ from valkey_operator.controllers.kinds import NodeObject
 from valkey_operator.controllers.node_certificate import NodeCertificates
 from valkey_operator.controllers.pods import node_pod, pod_of
 from valkey_operator.core.names import (
+    CLUSTER_KIND,
     CR_ANNOTATION,
     OWNER_LABEL,
     ROLL_HASH_ANNOTATION,
@@ -41,6 +43,7 @@ from valkey_operator.core.status.node import NodeFacts, node_status
 from valkey_operator.kube.client import KubeClient, key_of
 from valkey_operator.kube.errors import ForbiddenError, InvalidError
 from valkey_operator.kube.objects import Key, KubeObject
+from valkey_operator.kube.store import Store
 from valkey_operator.runtime.metrics import EngineMetrics
 from valkey_operator.runtime.outcome import Result, TransientError
 
@@ -157,10 +160,13 @@ class NodeController:
         return None
 
     def _heir(self, node: NodeObject) -> Owner | None:
-        """The Valkey that a volume goes with: one that is gone, or another of its name, would take it along at once."""
+        """Whom a volume goes with: one that is gone, or another of its name, would take it along at once."""
         parent = _parent(node)
-        live = self._ground.valkeys.get(Key(parent.namespace, parent.name)) if parent else None
-        return parent if parent and live and live.metadata.uid == parent.uid else None
+        if parent is None:
+            return None
+        parents: Store[Any] = self._ground.clusters if parent.kind == CLUSTER_KIND else self._ground.valkeys
+        live = parents.get(Key(parent.namespace, parent.name))
+        return parent if live is not None and live.metadata.uid == parent.uid else None
 
     def _never_smaller(self, wanted: Manifest) -> Manifest:
         """A volume that was kept may be larger than what is asked for now; it cannot shrink."""

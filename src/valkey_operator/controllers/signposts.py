@@ -9,8 +9,9 @@ import structlog
 
 from valkey_operator.controllers.keeper import Keeper, NameConflictError
 from valkey_operator.controllers.kinds import PodObject, ServiceObject
+from valkey_operator.controllers.role_labels import label_pod
 from valkey_operator.controllers.valkey_facts import ShardView
-from valkey_operator.core.names import ENDPOINTS_LABEL, ROLE_LABEL
+from valkey_operator.core.names import ENDPOINTS_LABEL
 from valkey_operator.core.render.endpoints import write_endpoint
 from valkey_operator.core.shard.members import is_alone
 from valkey_operator.core.shard.roles import elected, role_labels
@@ -37,7 +38,9 @@ class Signposts:
             await self._slices.remove(Key(view.owner.namespace, view.owner.name))
         elif primary is not None:
             await self._lead_writers(view, primary)
-        await asyncio.gather(*(self._label(view, *each) for each in role_labels(view.facts).items()))
+        namespace = view.owner.namespace
+        roles = role_labels(view.facts).items()
+        await asyncio.gather(*(label_pod(self._pods, namespace, view.pods.get(node), role) for node, role in roles))
 
     async def lead_writers_if_possible(self, view: ShardView, node: str) -> None:
         """To one that is about to be primary: a Service takes longer to follow than the server.
@@ -59,12 +62,3 @@ class Signposts:
         pod = view.pods.get(node)
         if pod is not None and pod.ip is not None:
             await self._slices.ensure(write_endpoint(view.owner, view.labels, pod, pod.ip))
-
-    async def _label(self, view: ShardView, node: str, role: str) -> None:
-        pod, namespace = view.pods.get(node), view.owner.namespace
-        # One that was just labelled is not shown by the cache yet.
-        if pod is None or pod.role == role or pod.leaving or not self._pods.store.is_current(Key(namespace, pod.name)):
-            return
-        # With the uid, a pod that is gone is not made anew.
-        meta = {"namespace": namespace, "name": pod.name, "uid": pod.uid, "labels": {ROLE_LABEL: role}}
-        await self._pods.writer.apply({"metadata": meta}, PodObject)

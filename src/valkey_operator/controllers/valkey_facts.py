@@ -9,31 +9,23 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from valkey_operator.api.meta import ObjectMeta
-from valkey_operator.api.operator_defaults import ValkeyOperatorDefaults
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.grants import Grants
 from valkey_operator.controllers.agents.reports import Reports
+from valkey_operator.controllers.belongings import Belongings
 from valkey_operator.controllers.clock import utc_now
 from valkey_operator.controllers.former_pods import FormerPods
-from valkey_operator.controllers.ground import BY_OWNER, BY_OWNER_UID, Ground
+from valkey_operator.controllers.ground import Ground
 from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
 from valkey_operator.controllers.pods import node_pod, pod_facts
-from valkey_operator.core.defaults import effective_valkey, layers_for
+from valkey_operator.core.defaults import effective_valkey
 from valkey_operator.core.effective import EffectiveValkey
-from valkey_operator.core.names import (
-    NODE_LABEL,
-    PRIMARY_ANNOTATION,
-    TEMPLATE_ANNOTATION,
-    Owner,
-    node_index,
-    settings_name,
-)
+from valkey_operator.core.names import PRIMARY_ANNOTATION, Owner, node_index
 from valkey_operator.core.pods import PodFacts
-from valkey_operator.core.render.node import MadeBefore, NodeSource
-from valkey_operator.core.render.pod import SERVER_PORT, server_image
+from valkey_operator.core.render.node import NodeSource
+from valkey_operator.core.render.pod import SERVER_PORT
 from valkey_operator.core.shard.facts import Member, ShardFacts, WritingRules, has_no_server
 from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
@@ -69,65 +61,16 @@ class Heard(msgspec.Struct, frozen=True):
     grants: Grants
 
 
-class ValkeyGround:
+class ValkeyGround(Belongings[int]):
     """Questions about one Valkey after the other."""
 
     def __init__(self, ground: Ground, heard: Heard, operator_namespace: str) -> None:
-        self._ground = ground
+        super().__init__(ground, "Valkey", node_index, operator_namespace)
         self._heard = heard
-        self._operator_namespace = operator_namespace
 
     def effective(self, valkey: ValkeyObject) -> EffectiveValkey:
         """The spec with every default."""
-        found = [
-            ValkeyOperatorDefaults(
-                metadata=ObjectMeta(name=each.key.name, namespace=each.key.namespace), spec=each.spec
-            )
-            for each in self._ground.defaults.list()
-        ]
-        return effective_valkey(valkey.spec, layers_for(valkey.key.namespace, self._operator_namespace, found))
-
-    def nodes(self, valkey: ValkeyObject) -> dict[int, NodeObject]:
-        """The nodes that exist, by index; one that is being deleted, or unbound, may still take writes."""
-        unbound = [
-            node
-            for node in self._ground.nodes.by_index(BY_OWNER, valkey.key.name)
-            if node.key.namespace == valkey.key.namespace and not node.metadata.owner_references
-        ]
-        found: dict[int, NodeObject] = {}
-        for node in (*self._ground.nodes.by_index(BY_OWNER_UID, valkey.metadata.uid), *unbound):
-            index = node_index(valkey.key.name, node.key.name)
-            if index is not None:
-                found[index] = node
-        return dict(sorted(found.items()))
-
-    def made_before(self, valkey: ValkeyObject, index: int) -> MadeBefore | None:
-        """The template of a node that exists."""
-        node = self.nodes(valkey).get(index)
-        if node is None or node.spec.pod_template is None:
-            return None
-        digest = node.metadata.annotations.get(TEMPLATE_ANNOTATION)
-        return MadeBefore(node.spec.pod_template, digest, directives_of(node))
-
-    def images(self, valkey: ValkeyObject) -> set[str]:
-        """The images that its nodes have for their servers."""
-        templates = [node.spec.pod_template for node in self.nodes(valkey).values()]
-        return {image for template in templates if template and (image := server_image(template))}
-
-    def pods(self, valkey: ValkeyObject) -> list[str]:
-        """All pods that exist, those of nodes that are gone too."""
-        found = self._ground.pods.by_index(BY_OWNER, valkey.key.name)
-        return [pod.key.name for pod in found if pod.key.namespace == valkey.key.namespace]
-
-    def volumes(self, valkey: ValkeyObject) -> dict[int, Key]:
-        """The claims of its nodes, those of nodes that are gone too, by index."""
-        found: dict[int, Key] = {}
-        for claim in self._ground.claims.by_index(BY_OWNER, valkey.key.name):
-            index = node_index(valkey.key.name, claim.metadata.labels.get(NODE_LABEL, ""))
-            stays = claim.key.namespace == valkey.key.namespace and not claim.metadata.deletion_timestamp
-            if index is not None and stays:
-                found[index] = claim.key
-        return found
+        return effective_valkey(valkey.spec, self.layers(valkey.key.namespace))
 
     def shard(
         self,
@@ -181,8 +124,8 @@ class ValkeyGround:
             role_label=pod.role if pod else None,
             server_started=pod is not None and pod.server_started,
             cordoned=pod is not None and pod.cordoned,
-            stale=pod is not None and pod.roll_hash != roll_hash and not self._is_frozen(found),
-            own_settings=is_unbound(found) or self._has_own_settings(node),
+            stale=pod is not None and pod.roll_hash != roll_hash and not self.is_frozen(found),
+            own_settings=is_unbound(found) or self.has_own_settings(node),
             view=received.view if received else None,
         )
 
@@ -213,15 +156,6 @@ class ValkeyGround:
         ago_s = asyncio.get_running_loop().time() - self._heard.grants.last_given(shard)
         return utc_now() + timedelta(seconds=lasts_s - ago_s)
 
-    def _has_own_settings(self, node: Key) -> bool:
-        settings = self._ground.config_maps.get(Key(node.namespace, settings_name(node.name)))
-        return settings is not None and is_unbound(settings)
-
-    def _is_frozen(self, node: NodeObject) -> bool:
-        """Whether its pod is not ours to replace: a user has unbound it, or the workload behind it."""
-        workload = self._ground.stateful_sets.get(node.key) or self._ground.deployments.get(node.key)
-        return is_unbound(node) or (workload is not None and is_unbound(workload))
-
 
 def _uid_of(pod: PodFacts | None) -> str | None:
     return pod.uid if pod is not None else None
@@ -229,7 +163,7 @@ def _uid_of(pod: PodFacts | None) -> str | None:
 
 def directives_of(node: NodeObject) -> dict[str, list[str]]:
     """What the server of a node reads at its next start."""
-    return (node.spec.valkey_config.directives if node.spec.valkey_config else None) or {}
+    return node.directives
 
 
 def writing_rules(spec: EffectiveValkey) -> WritingRules:

@@ -5,21 +5,19 @@ Owns: which findings go into a status, and what is worth an event. Refuses to kn
 
 from collections.abc import Iterable
 
-import msgspec
-
 from valkey_operator.api.status import ConditionType
 from valkey_operator.api.valkey import ValkeyStatus
 from valkey_operator.controllers.clock import utc_now
-from valkey_operator.controllers.kinds import NodeObject, ValkeyObject
+from valkey_operator.controllers.kinds import VALKEYS, NodeObject, ValkeyObject
 from valkey_operator.controllers.live_settings import Tell
+from valkey_operator.controllers.telling import Teller
 from valkey_operator.controllers.valkey_case import Case, End
 from valkey_operator.controllers.valkey_facts import ShardView, ValkeyGround
 from valkey_operator.core.shard.steps import Reason
-from valkey_operator.core.status.conditions import news
 from valkey_operator.core.status.valkey import Findings, valkey_status
 from valkey_operator.core.validation import warnings_of
 from valkey_operator.core.version_change import image_warnings
-from valkey_operator.kube.events import About, Event, EventRecorder
+from valkey_operator.kube.events import EventRecorder
 from valkey_operator.kube.writer import Writer
 
 _TOLD_CONDITIONS = (ConditionType.WISH_OPEN, ConditionType.WRITES_STOP)
@@ -31,14 +29,11 @@ class Reporter:
 
     def __init__(self, facts: ValkeyGround, valkeys: Writer[ValkeyObject], events: EventRecorder) -> None:
         self._facts = facts
-        self._valkeys = valkeys
-        self._events = events
+        self._teller = Teller(VALKEYS, valkeys, events)
 
     def about(self, valkey: ValkeyObject) -> Tell:
         """Tells events about one Valkey."""
-        meta = valkey.metadata
-        about = About("valkey.io/v1alpha1", "Valkey", meta.namespace, meta.name, meta.uid)
-        return lambda type_, reason, message: self._events.record(Event(about, type_, reason, message))
+        return self._teller.about(valkey)
 
     def tell_change(self, valkey: ValkeyObject, reason: Reason, message: str) -> None:
         """Of the record, unless that is too frequent."""
@@ -57,22 +52,13 @@ class Reporter:
     async def report(self, case: Case, view: ShardView | None, end: End) -> None:
         """How it is, and what of that is new."""
         before, found = case.valkey.status, self._findings(case, view, end)
-        status, tell = valkey_status(found, before), self.about(case.valkey)
-        if before is None or (before.state, before.reason) != (status.state, status.reason):
-            unwell = status.state in ("Degraded", "Failed") or bool(found.pod_problems)
-            tell("Warning" if unwell else "Normal", status.reason or "", status.message or "")
-        for each in news(before.conditions if before else None, status.conditions, *_TOLD_CONDITIONS):
-            tell("Warning", each.reason, each.message)
+        status, unwell = valkey_status(found, before), bool(found.pod_problems)
+        self._teller.tell_news(case.valkey, before, status, *_TOLD_CONDITIONS, unwell=unwell)
         await self.tell_status(case.valkey, status)
 
     async def tell_status(self, valkey: ValkeyObject, status: ValkeyStatus) -> None:
         """Write it, unless it is there already."""
-        before = msgspec.to_builtins(valkey.status) if valkey.status else None
-        manifest = {
-            "metadata": {"namespace": valkey.key.namespace, "name": valkey.key.name},
-            "status": msgspec.to_builtins(status),
-        }
-        await self._valkeys.apply_status(manifest, ValkeyObject, live_status=before)
+        await self._teller.tell_status(valkey, valkey.status, status)
 
     def _findings(self, case: Case, view: ShardView | None, end: End) -> Findings:
         pods, nodes = view.pods if view else {}, self._facts.nodes(case.valkey).values()

@@ -7,6 +7,7 @@ What is not understood is taken for silence, never for a guess.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from valkey_operator.core.cluster.facts import FailoverKind
 from valkey_operator.core.node_view import ClusterNodeView
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Announced, BusAddress
@@ -24,6 +25,7 @@ CLUSTER_SPELLINGS: Mapping[type, Callable[[Any], object]] = {
     BusAddress: _wire_address,
     Announced: lambda value: pb.Announced(address=_wire_address(value.address), hostname=value.hostname),
     Slots: str,
+    FailoverKind: lambda value: f"FAILOVER_KIND_{value.name}",
 }
 """How values of orders to cluster nodes are written in messages."""
 

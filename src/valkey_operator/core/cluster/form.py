@@ -20,6 +20,7 @@ from valkey_operator.core.cluster.steps import (
     steps_only,
     wait_for,
 )
+from valkey_operator.core.names import LOSS_ANNOTATION
 from valkey_operator.valkey.slots import Slots
 
 
@@ -46,7 +47,8 @@ def lost_slots(cluster: Cluster) -> ClusterPlan:
     if view.is_partial:
         return wait_for(f"{', '.join(view.missing)} to say who owns the slots {lost}")
     if not facts.may_lose:
-        return wait_for(f"leave to give out the slots {lost} anew: nobody has them, and their keys are lost")
+        leave = f'give it by the annotation {LOSS_ANNOTATION}: "true"'
+        return wait_for(f"leave to give out the slots {lost} anew: nobody has them, and their keys are lost; {leave}")
     return ClusterPlan(steps=_additions(cluster))
 
 

@@ -1,11 +1,12 @@
 """Which shards give or take slots at this moment.
 
-Owns: that question, for those who must keep away meanwhile: nobody hands over there, and no pod is replaced. Refuses to
-know: what moves next (migrate.py).
+Owns: that question, for those who must keep away meanwhile: nobody hands over there, and no pod is replaced; and
+whether a step begins a move. Refuses to know: what moves next (migrate.py).
 """
 
 from valkey_operator.core.cluster.facts import Member, runs
 from valkey_operator.core.cluster.roles import Cluster
+from valkey_operator.core.cluster.steps import Migrate, Step
 from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
 
 
@@ -18,6 +19,11 @@ def moving_shards(cluster: Cluster) -> set[int]:
         peers |= {node for node in (migration.source, migration.target) if node is not None}
     shards = {cluster.shard_of(peer) for peer in peers}
     return {each.shard for each in members if each} | {shard for shard in shards if shard is not None}
+
+
+def begins_move(cluster: Cluster, step: Step) -> bool:
+    """Whether a step sets slots in motion that rest; one that goes on with open slots does not."""
+    return isinstance(step, Migrate) and not step.slots & cluster.view.open_slots
 
 
 def under_way(cluster: Cluster) -> list[tuple[Member, SlotMigration]]:

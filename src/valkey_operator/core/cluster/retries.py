@@ -4,9 +4,13 @@ Owns: the count of failures between two shards, told by the server's log of atom
 that were refused; how much less is tried, and the pauses. Refuses to know: which slots move (migrate.py).
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from valkey_operator.core.cluster.facts import Member, MoveFailure
+import msgspec
+
+from valkey_operator.api.shard import LONGEST_ERROR
+from valkey_operator.core.cluster.facts import ClusterRecord, Member, MoveFailure
 from valkey_operator.core.cluster.roles import Cluster
 from valkey_operator.core.cluster.steps import Migrate
 from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
@@ -49,6 +53,17 @@ def without_failure(cluster: Cluster, step: Migrate) -> tuple[MoveFailure, ...]:
     if source is None or target is None:
         return cluster.facts.record.failures
     return tuple(each for each in cluster.facts.record.failures if not _is_between(each, source, target))
+
+
+def with_outcomes(cluster: Cluster, outcomes: Iterable[tuple[Migrate, str | None]]) -> ClusterRecord:
+    """What to remember once moves were ordered, of each of which it is known what the server refused, if it did."""
+    record = cluster.facts.record
+    for step, error in outcomes:
+        facts = msgspec.structs.replace(cluster.facts, record=record)
+        present = msgspec.structs.replace(cluster, facts=facts)
+        found = without_failure(present, step) if error is None else with_failure(present, step, error[:LONGEST_ERROR])
+        record = msgspec.structs.replace(record, failures=found)
+    return record
 
 
 def _is_between(failure: MoveFailure, source: Member, target: Member) -> bool:

@@ -92,6 +92,13 @@ def is_reborn(cluster: Cluster, node: NodeTruth) -> bool:
     return any(each.hostname == node.hostname and runs(each) for each in cluster.facts.members)
 
 
+def doubted(cluster: Cluster) -> list[str]:
+    """Members that run by their own last word, and that others do not hear: that word may be old."""
+    unheard = [node for node in cluster.view.nodes.values() if node.failed_for or node.suspected_by]
+    members = [cluster.facts.member(node.member) for node in unheard]
+    return [each.name for each in members if each is not None and runs(each)]
+
+
 def best_of(members: Iterable[Member], *, shard: int | None = None) -> Member | None:
     """The furthest; among equals one of that shard, that stays, on a machine that stays, with the lowest number."""
 

@@ -26,6 +26,16 @@ def next_turns(cluster: Cluster) -> list[str]:
     return broken + sound[:free]
 
 
+def last_copies(cluster: Cluster) -> list[str]:
+    """Owners of slots that have to be restarted while nobody could take over."""
+    alone = [each for each in cluster.owners() if each.stale and each.wanted and runs(each)]
+    return [each.name for each in alone if not any(mate.wanted for mate in _mates(cluster, each))]
+
+
+def _mates(cluster: Cluster, member: Member) -> list[Member]:
+    return [each for each in cluster.facts.of_shard(member.shard) if each is not member]
+
+
 def _broken(cluster: Cluster, shard: int) -> Member | None:
     """One whose server never came up: nothing goes with its pod."""
     stale = [each for each in cluster.facts.of_shard(shard) if each.stale and each.wanted]

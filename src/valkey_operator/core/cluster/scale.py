@@ -7,7 +7,7 @@ Refuses to know: how slots leave it (migrate.py), and who takes over from a prim
 
 from collections.abc import Collection
 
-from valkey_operator.core.cluster.facts import ClusterFacts, Member, runs
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs
 from valkey_operator.core.cluster.roles import Cluster, is_primary
 from valkey_operator.core.cluster.steps import ClusterPlan, wait_for
 
@@ -18,9 +18,26 @@ FULL_AT = 0.9
 """Of the memory of a shard: what is left is for clients and replication."""
 
 
+def asked_size(
+    record: ClusterRecord, places: Collection[Place], *, shards: int, replicas: int, is_held: bool
+) -> tuple[int, int]:
+    """Shards, and nodes of each; a spec that cannot be carried out leaves as many as there are."""
+    if not is_held:
+        return shards, replicas
+    nodes = max((index + 1 for _, index in places), default=0)
+    if record.asleep is not None:
+        return record.asleep.asked, nodes
+    return max((shard + 1 for shard, _ in places), default=shards), nodes
+
+
 def needed_places(facts: ClusterFacts) -> set[Place]:
     """The nodes that must exist now. Whoever is there beyond them goes when `removable` says so."""
-    shards, replicas, asleep = facts.shards, facts.replicas, facts.record.asleep
+    return places_of(facts.record, shards=facts.shards, replicas=facts.replicas)
+
+
+def places_of(record: ClusterRecord, *, shards: int, replicas: int) -> set[Place]:
+    """Those of a cluster of this size; one that wakes up has at least all that it had."""
+    asleep = record.asleep
     if asleep is not None and replicas > 0:
         shards, replicas = asleep.shards, max(replicas, asleep.replicas)
     return {(shard, index) for shard in range(shards) for index in range(replicas)}

@@ -27,7 +27,7 @@ Directives = dict[str, list[str]]
 NODE_TIMEOUT = "cluster-node-timeout"
 REPLICA_MIGRATION = "cluster-allow-replica-migration"
 _MIGRATION_BARRIER = "cluster-migration-barrier"
-_ZONE = "availability-zone"
+ZONE = "availability-zone"
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 
@@ -82,7 +82,7 @@ def with_live_of(former: Mapping[str, list[str]], wanted: Mapping[str, list[str]
 
 def in_zone(directives: Mapping[str, list[str]], zone: str | None) -> Directives:
     """With the zone that a node of a cluster runs in, by which clients read nearby; a user's own word stays."""
-    return {**({_ZONE: [zone]} if zone else {}), **directives}
+    return {**({ZONE: [zone]} if zone else {}), **directives}
 
 
 def listed(directives: Mapping[str, list[str]]) -> list[Directive]:

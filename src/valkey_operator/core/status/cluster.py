@@ -11,6 +11,7 @@ from valkey_operator.api.status import Condition, ConditionType, Operation, TlsS
 from valkey_operator.core.cluster.facts import FailoverKind, Member, is_linked, runs
 from valkey_operator.core.cluster.failover import recent_attempt
 from valkey_operator.core.cluster.roles import Cluster, follows
+from valkey_operator.core.cluster.roll import last_copies
 from valkey_operator.core.cluster.scale import needed_places
 from valkey_operator.core.cluster.settings import to_configure
 from valkey_operator.core.cluster.steps import NOTHING, ClusterPlan
@@ -158,22 +159,12 @@ def _of_servers(found: ClusterFindings) -> Iterator[Said]:
     yield covered(cluster)
     if differs := difference(cluster):
         yield differs
-    if last := _last_copies(cluster):
+    if last := last_copies(cluster):
         words = (
             f"{said_of(last)} to be restarted for the new spec, and no other node could take over: writes to their "
             "slots stop meanwhile. With 2 or more replicas they would go on."
         )
         yield Said(ConditionType.WRITES_STOP, True, "LastCopyRestarts", words)
-
-
-def _last_copies(cluster: Cluster) -> list[str]:
-    """Owners of slots that have to be restarted while nobody could take over."""
-    alone = [each for each in cluster.owners() if each.stale and each.wanted and runs(each)]
-    return [each.name for each in alone if not any(mate.wanted for mate in _mates(cluster, each))]
-
-
-def _mates(cluster: Cluster, member: Member) -> list[Member]:
-    return [each for each in cluster.facts.of_shard(member.shard) if each is not member]
 
 
 def _disk_errors(found: ClusterFindings, cluster: Cluster, unwell: Sequence[Member]) -> str:

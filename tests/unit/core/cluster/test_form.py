@@ -86,7 +86,8 @@ class TestSlotsWithoutAnOwner:
         found = plan(self.LOST, record=ClusterRecord(formed=True))
         assert found.steps == ()
         assert found.waits_for == (
-            "leave to give out the slots 100-5461 anew: nobody has them, and their keys are lost",
+            "leave to give out the slots 100-5461 anew: nobody has them, and their keys are lost; "
+            'give it by the annotation valkey.io/accept-lost-slots: "true"',
         )
 
     def test_are_given_out_where_that_is_allowed(self) -> None:

@@ -8,8 +8,9 @@ import msgspec
 from tests.support.clusters import NOW, Told, World, facts, formed, id_of, slots, with_node
 from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, MoveFailure
 from valkey_operator.core.cluster.migrate import slots_to_move
+from valkey_operator.core.cluster.moving import begins_move
 from valkey_operator.core.cluster.plan import plan_cluster
-from valkey_operator.core.cluster.retries import with_failure, without_failure
+from valkey_operator.core.cluster.retries import with_failure, with_outcomes, without_failure
 from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.steps import CancelMigrations, ClusterPlan, Failover, Migrate, MigrationKind
 from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
@@ -148,3 +149,35 @@ def test_a_second_owner_in_a_shard_gives_its_slots_to_the_first() -> None:
     world = with_node(world, "c-0-1", primary=None, slots=slots("0-9"), epoch=9)
     (step,) = moves(plan_cluster(facts(world)))
     assert (step.source, step.target, step.slots) == ("c-0-1", "c-0-0", slots("0-9"))
+
+
+class TestWhatCameOfSeveralMoves:
+    def test_a_refusal_is_counted_and_one_that_was_obeyed_is_forgotten(self) -> None:
+        [obeyed, *_] = moves(plan_cluster(grown()))
+        known = MoveFailure(source=0, target=3, count=2, error="no", at=NOW)
+        cluster = look_at(grown(record=ClusterRecord(formed=True, failures=(known,))))
+        refused = msgspec.structs.replace(obeyed, source="c-1-0", source_id=id_of("c-1-0"))
+        first = msgspec.structs.replace(obeyed, source="c-0-0", source_id=id_of("c-0-0"))
+        record = with_outcomes(cluster, [(first, None), (refused, "it says no")])
+        [failure] = record.failures
+        assert (failure.source, failure.target, failure.count, failure.error) == (1, 3, 1, "it says no")
+
+    def test_of_long_words_the_beginning_is_remembered(self) -> None:
+        [step, *_] = moves(plan_cluster(grown()))
+        record = with_outcomes(look_at(grown()), [(step, "x" * 5000)])
+        assert len(record.failures[0].error) == 1024
+
+    def test_nothing_changes_where_nothing_was_ordered(self) -> None:
+        cluster = look_at(grown())
+        assert with_outcomes(cluster, []) == cluster.facts.record
+
+
+class TestWhetherAStepBeginsAMove:
+    def test_one_of_slots_that_rest_does(self) -> None:
+        [step, *_] = moves(plan_cluster(grown()))
+        assert begins_move(look_at(grown()), step)
+
+    def test_one_that_goes_on_with_open_slots_does_not(self) -> None:
+        world = with_node(GROWING, "c-0-0", gives={5: "c-3-0"})
+        [step, *_] = moves(plan_cluster(grown(with_node(world, "c-3-0", takes={5: "c-0-0"}))))
+        assert not begins_move(look_at(grown(with_node(world, "c-3-0", takes={5: "c-0-0"}))), step)

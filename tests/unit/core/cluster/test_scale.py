@@ -10,7 +10,7 @@ from valkey_operator.core.cluster.facts import Attempt, ClusterRecord, FailoverK
 from valkey_operator.core.cluster.plan import plan_cluster
 from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.roll import next_turns
-from valkey_operator.core.cluster.scale import needed_places, removable
+from valkey_operator.core.cluster.scale import asked_size, needed_places, removable
 from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Forget, Open, Remember
 from valkey_operator.valkey.states import ProcessState
 
@@ -189,3 +189,16 @@ class TestSleep:
 def test_a_node_that_was_removed_is_forgotten() -> None:
     world = without(with_node(formed(), "former", id=id_of("c-2-1")), "c-2-1")
     assert [step.id for step in plan_cluster(facts(world)).steps if isinstance(step, Forget)] == [id_of("c-2-1")]
+
+
+class TestTheSizeOfACluster:
+    def test_is_that_of_its_spec(self) -> None:
+        assert asked_size(ClusterRecord(), {(0, 0)}, shards=5, replicas=2, is_held=False) == (5, 2)
+
+    def test_stays_what_it_is_while_the_spec_cannot_be_carried_out(self) -> None:
+        places = {(0, 0), (0, 1), (3, 0)}
+        assert asked_size(ClusterRecord(formed=True), places, shards=9, replicas=0, is_held=True) == (4, 2)
+
+    def test_is_that_before_it_fell_asleep_while_it_may_not_wake_up(self) -> None:
+        asleep = ClusterRecord(formed=True, asleep=Sleep(shards=5, replicas=2, asked=3))
+        assert asked_size(asleep, (), shards=4, replicas=2, is_held=True) == (3, 0)

@@ -1,6 +1,7 @@
 """Every node's view, merged: what is true, what is disputed, and who has not spoken."""
 
 from tests.support.clusters import all_nodes, facts, formed, id_of, slots, with_node
+from valkey_operator.core.cluster.roles import doubted, look_at
 from valkey_operator.core.cluster.view import merge_views
 from valkey_operator.valkey.cluster_nodes import Failing
 from valkey_operator.valkey.info import Role
@@ -95,3 +96,13 @@ def test_a_replica_has_the_epoch_of_its_primary_and_collides_with_nobody() -> No
     truth = view.nodes[id_of("c-1-1")]
     assert (truth.role, truth.primary, truth.epoch) == (Role.REPLICA, id_of("c-1-0"), 2)
     assert view.collisions() == []
+
+
+def test_one_that_runs_by_its_own_word_and_is_not_heard_by_others_is_doubted() -> None:
+    world = with_node(formed(), "c-0-0", sees={"c-1-0": {"failing": Failing.SUSPECTED}})
+    assert doubted(look_at(facts(world))) == ["c-1-0"]
+
+
+def test_one_that_has_not_spoken_is_doubted_no_more() -> None:
+    silent = with_node(formed(), "c-1-0", process=None, failing=Failing.AGREED)
+    assert doubted(look_at(facts(silent))) == []
