@@ -1,6 +1,7 @@
 """One run: clients at work, faults staged and healed by their plan, and how it stood in the end."""
 
 import heapq
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -153,7 +154,8 @@ def read_back(crowd: Crowd) -> dict[str, list[int]] | None:
 
 
 def first_line(problem: BaseException) -> str:
-    return str(problem).partition("\n")[0] or type(problem).__name__
+    """Without the password that a command was given."""
+    return re.sub(r"(-a )\S+", r"\1…", str(problem).partition("\n")[0]) or type(problem).__name__
 
 
 def wait_until(holds: Callable[[], bool], deadline_s: float) -> None:
