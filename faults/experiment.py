@@ -23,6 +23,7 @@ STEADY_S = 3.0
 # Looking takes a core for a moment, which a change of primary that was just begun should have.
 LOOK_AFTER_S = 1.0
 HEAL_TRIES = 5
+READ_TRIES = 3
 LONGEST_S = 900.0
 
 
@@ -147,10 +148,14 @@ def role_of(ground: Ground, node: str) -> str:
 
 
 def read_back(crowd: Crowd) -> dict[str, list[int]] | None:
-    try:
-        return crowd.read_back()
-    except (OSError, TimeoutError):
-        return None
+    """As any client, it tries again where its connection is closed."""
+    for _ in range(READ_TRIES):
+        try:
+            return crowd.read_back()
+        except (OSError, TimeoutError) as problem:
+            print(f"the Valkey could not be read: {first_line(problem)}", flush=True)
+            time.sleep(1)
+    return None
 
 
 def first_line(problem: BaseException) -> str:
