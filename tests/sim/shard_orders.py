@@ -18,8 +18,6 @@ from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.terms import Terms
 
-TICKS_TO_CATCH_UP = 4
-
 
 class NotObeyed(Exception):  # noqa: N818 - an outcome
     """An order did not arrive or was refused: everything is looked at again later.
@@ -81,18 +79,6 @@ def may_be_bound(world: World, pod: Pod, terms: Terms) -> bool:
     return world.leave.accept(pod, terms, world.now)
 
 
-def _wait_for_data(world: World, pod: Pod, server: Server, step: Promote) -> None:
-    """One that is behind waits a while, as long as it is linked; meanwhile everything goes on."""
-    for _ in range(TICKS_TO_CATCH_UP):
-        if has_data_meant(server, step) or not server.linked:
-            break
-        world.tick()
-    if pod.server is not server or server.hung:
-        raise _no_answer(pod)
-    if not has_data_meant(server, step):
-        raise NotObeyed(f"{pod.node} has other data than were meant")
-
-
 def has_data_meant(server: Server, step: Promote) -> bool:
     return server.history == step.replication_id and server.offset >= step.at_least_offset
 
@@ -111,7 +97,8 @@ def _command(world: World, pod: Pod, server: Server, step: Order) -> None:
         case Park():
             _tell_server(pod, server, partial(world.follow, pod, None))
         case Promote():
-            _wait_for_data(world, pod, server, step)
+            if not has_data_meant(server, step):
+                raise NotObeyed(f"{pod.node} has other data than were meant")
             _bind(world, pod, step.terms)
             server.hung = server.hung or world.hangs_now()
             _tell_server(pod, server, partial(world.promote, pod, least=step.terms.least_replicas))

@@ -10,7 +10,7 @@ from tests.sim.shard_chaos import MOVES, NO_FAULTS, WISHES, live
 from tests.sim.shard_faults import FAULTS
 from tests.sim.stories_of_orders import who_restarted_starts
 from valkey_operator.agent import promise
-from valkey_operator.core.node_view import NodeView
+from valkey_operator.api.shard import ShardOperation
 from valkey_operator.core.shard import failover, plan, primary, proof, switchover, wished
 from valkey_operator.core.shard.facts import Member, ShardFacts, copy_rank
 from valkey_operator.core.shard.steps import Reason, ShardPlan
@@ -43,14 +43,15 @@ def hand_over_before_the_source_is_parked(patch: pytest.MonkeyPatch) -> None:
 
 
 def promote_before_the_target_has_everything(patch: pytest.MonkeyPatch) -> None:
-    real = vars(switchover)["_hand_over"]
+    hand_over = vars(switchover)["_hand_over"]
 
-    def hand_over(facts: ShardFacts, had: NodeView, source: Member, target: Member) -> ShardPlan:
-        # Else the target's own check would hold it back.
-        found: ShardPlan = real(facts, msgspec.structs.replace(had, offset=0), source, target)
+    def at_once(facts: ShardFacts, source: Member, target: Member, _operation: ShardOperation) -> ShardPlan:
+        assert source.view is not None
+        # Nothing is demanded of the target: else its own check would hold it back.
+        found: ShardPlan = hand_over(facts, msgspec.structs.replace(source.view, offset=0), source, target)
         return found
 
-    patch.setattr(switchover, "_hand_over", hand_over)
+    patch.setattr(switchover, "_after_parking", at_once)
 
 
 def take_any_copy(patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from valkey_operator.agent.report import Facts, is_running
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import BUS_PORT_ABOVE, Address, Announced, BusAddress, Start, StartKind
-from valkey_operator.valkey.info import LinkStatus
 from valkey_operator.valkey.terms import Terms
 
 _START_KINDS = {
@@ -133,9 +132,3 @@ def check_promotion(request: pb.PromoteRequest, facts: Facts) -> None:
     offset = replication.offset if link is None else link.applied_offset
     if offset < request.at_least_offset:
         raise Refusal(pb.OUTCOME_BEHIND, f"the offset is {offset}, and {request.at_least_offset} was meant")
-
-
-def has_link(facts: Facts) -> bool:
-    """Whether it is a replica that gets what its source has."""
-    link = facts.server.replication.primary_link if facts.server and facts.server.replication else None
-    return link is not None and link.status is LinkStatus.UP

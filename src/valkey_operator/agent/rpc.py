@@ -29,7 +29,6 @@ from valkey_operator.agent.orders import (
     check_running,
     check_start,
     given_by_order,
-    has_link,
     terms_in,
 )
 from valkey_operator.agent.report import Report
@@ -50,8 +49,6 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["Agent"]
 OPEN_TRIES = 50
 OPEN_PAUSE_S = 0.01
 LICENCE_WITHIN_S = 1.0
-CATCH_UP_WITHIN_S = 1.0
-CATCH_UP_PAUSE_S = 0.001
 KILL_AFTER_S = 0.5
 _MOST_MESSAGE_BYTES = 1 << 20
 Settings = dict[str, str]
@@ -133,25 +130,13 @@ class AgentService:
             await self.clients.move()
 
     async def _promote(self, request: pb.PromoteRequest) -> None:
-        await self._wait_for_data(request)
+        await self._node.refresh()
+        check_promotion(request, self._node.report.facts)
         terms = terms_in(request.terms)
         await self._bind(terms)
         self._running()
         # Together: it takes no write without the replicas that it needs, and waits for nobody to lift an old fence.
         await self._node.connection.call_each([fence_command(terms.least_replicas), ("REPLICAOF", "NO", "ONE")])
-
-    async def _wait_for_data(self, request: pb.PromoteRequest) -> None:
-        """Until this node has what was meant; one that gets what it lacks from a parked primary has it in a moment."""
-        end = asyncio.get_running_loop().time() + CATCH_UP_WITHIN_S
-        while True:
-            await self._node.refresh()
-            try:
-                return check_promotion(request, self._node.report.facts)
-            except Refusal as refusal:
-                is_over = asyncio.get_running_loop().time() > end
-                if refusal.outcome != pb.OUTCOME_BEHIND or is_over or not has_link(self._node.report.facts):
-                    raise
-            await asyncio.sleep(CATCH_UP_PAUSE_S)
 
     async def _park(self, _request: pb.ParkRequest) -> None:
         await self._command("REPLICAOF", PARK_HOST, PARK_PORT)

@@ -1,4 +1,4 @@
-"""A planned change of primary: park the old one, record, promote the target once it has all of it.
+"""A planned change of primary: park the old one, wait until the target has all of it, record, promote.
 
 Owns: when one is wished for, to whom, and what its next step is. The operation is on record, so that whoever leads next
 goes on with it. Once the old primary is parked its offset is final; a target that has it has everything.
@@ -6,6 +6,7 @@ Refuses to know: how others are repointed afterwards; that is the usual converge
 """
 
 from datetime import datetime, timedelta
+from typing import TypeGuard
 
 import msgspec
 
@@ -110,29 +111,29 @@ def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPl
 def _before_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
     if target is None or not is_in_sync_with(target.view, source) or _is_late(facts, operation):
         return _end(facts, f"{operation.target} is not in sync")
-    # The target is asked first: its answer is what leave to write counts from, and nobody has to be found later.
-    return ShardPlan(steps=(LookAgain(node=target.name), Park(node=source.name)))
+    # The target is asked before, too: nobody is parked for one that does not answer.
+    return ShardPlan(steps=(LookAgain(node=target.name), Park(node=source.name), LookAgain(node=target.name)))
 
 
 def _after_parking(facts: ShardFacts, source: Member, target: Member | None, operation: ShardOperation) -> ShardPlan:
     had = source.view
-    if had and target is not None and _gets_everything(had, source, target, is_late=_is_late(facts, operation)):
-        return _hand_over(facts, had, source, target)
+    if had is not None and target is not None and _is_of_its_history(target.view, had):
+        if target.view.offset >= had.offset:
+            return _hand_over(facts, had, source, target)
+        if is_in_sync(target.view, source.address) and not _is_late(facts, operation):
+            return ShardPlan(steps=(LookAgain(node=target.name),))
     record = msgspec.structs.replace(_ended(facts), epoch=facts.record.epoch + 1)
     message = f"{source.name} stays primary: {operation.target} did not get everything in time"
     return ShardPlan(steps=(SwapRecord(record=record, reason=Reason.SWITCHOVER_GIVEN_UP, message=message),))
 
 
-def _gets_everything(had: NodeView, source: Member, target: Member, *, is_late: bool) -> bool:
-    """Whether it has what the source had at its end, or gets the last of it just now: its agent waits for that."""
-    has = target.view
-    if has is None or not is_unbroken(has) or has.replication_id != had.replication_id:
-        return False
-    return has.offset >= had.offset or (is_in_sync(has, source.address) and not is_late)
+def _is_of_its_history(has: NodeView | None, had: NodeView) -> TypeGuard[NodeView]:
+    """Whether offsets can be compared: that of the old primary is final."""
+    return has is not None and is_unbroken(has) and has.replication_id == had.replication_id
 
 
 def _hand_over(facts: ShardFacts, had: NodeView, source: Member, target: Member) -> ShardPlan:
-    """On record first. A target that did not get everything after all is refused; the source has it, and comes back."""
+    """On record first, and only once the target has everything: whoever is lost then, the one on record has most."""
     # Until the target is primary nobody else has as much as the source.
     heirs = [source.name, *(name for name in facts.record.promotable or () if name not in {source.name, target.name})]
     record = msgspec.structs.replace(

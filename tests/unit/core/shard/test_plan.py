@@ -67,7 +67,7 @@ def test_a_primary_whose_node_is_gone_is_followed_by_another() -> None:
 
 def test_an_operation_on_record_comes_before_everything_else() -> None:
     plan = plan_shard(facts(*HEALTHY, on_record=record(promotable=None, operation=switchover())))
-    assert [type(step).__name__ for step in plan.steps] == ["LookAgain", "Park"]
+    assert [type(step).__name__ for step in plan.steps] == ["LookAgain", "Park", "LookAgain"]
 
 
 def test_a_primary_at_the_gate_that_nobody_could_replace_starts_with_what_it_has() -> None:
