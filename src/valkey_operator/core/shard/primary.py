@@ -96,17 +96,16 @@ def _may_be_unbroken(view: NodeView | None) -> bool:
 def _is_in_epoch(facts: ShardFacts, member: Member) -> bool:
     """Whether it has what the epoch began with, in the recorded history, or in one that came of it since.
 
-    The replication id alone does not tell: a replica takes its primary's before it has what came before. Its agent
-    marks a copy that was whole in this epoch, also of a primary whose new history nobody has recorded yet. That counts
-    for who is listed: a primary from which nobody could take over begins other histories in the same epoch.
+    The replication id alone does not tell, nor does a link: a replica has both before it has what came before. Its
+    agent marks a copy that was whole in this epoch, also of a primary whose new history nobody has recorded yet. That
+    counts for who is listed: a primary from which nobody could take over begins other histories in the same epoch.
     """
     view, record = member.view, facts.record
     if view is None or record.replication_id is None:
         return view is not None
-    if member.name in (record.promotable or ()) and view.copy.epoch == record.epoch:
-        return True
-    ids = {view.replication_id, view.former_replication_id}
-    return record.replication_id in ids and view.offset >= (record.first_offset or 0)
+    if record.replication_id in {view.replication_id, view.former_replication_id}:
+        return view.offset >= (record.first_offset or 0)
+    return member.name in (record.promotable or ()) and view.copy.epoch == record.epoch
 
 
 def _absent(facts: ShardFacts) -> list[str]:
