@@ -1,7 +1,8 @@
 """Pods that are gone: whether they have ended for good, and where those were of which nobody knows.
 
 Owns: remembering it. A pod has ended if Kubernetes says of every container of it that it was terminated. One that was
-deleted by force leaves the API server before that, and its server may run on.
+deleted by force leaves the API server before that, and its server may run on. After a machine has restarted, kubelet
+starts the containers of the same pod again: then it has not ended.
 Refuses to know: what follows from it (core/shard/proof.py).
 """
 
@@ -35,6 +36,8 @@ class FormerPods:
             self._ended[last.metadata.uid] = None
         elif change.new is None:
             self._vanished[last.metadata.uid] = last
+        else:
+            self._ended.pop(last.metadata.uid, None)
         for known in (self._ended, self._vanished):
             if len(known) > MOST_REMEMBERED:
                 del known[next(iter(known))]

@@ -38,6 +38,11 @@ def test_a_pod_whose_containers_were_all_terminated_has_ended() -> None:
     assert former.vanished("first") is None
 
 
+def test_a_pod_that_runs_again_after_its_machine_did_has_not_ended() -> None:
+    states = (pod(1, server=TERMINATED, agent=TERMINATED), pod(2, server=RUNNING, agent=RUNNING))
+    assert not gone(*states).has_ended("first")
+
+
 def test_a_pod_that_was_deleted_while_anything_of_it_ran_has_only_vanished() -> None:
     former = gone(pod(1, server=TERMINATED, agent=RUNNING))
     assert not former.has_ended("first")
