@@ -192,7 +192,7 @@ class LicenceKeeper:
 
     def _may_write(self, terms: Terms | None = None) -> bool:
         promise = self._node.report.facts.promise
-        if terms is None and promise.terms is None and promise.given is not Given.PRIMARY:
+        if terms is None and promise.terms is None and not promise.alone:
             return False
         return asyncio.get_running_loop().time() < self._good_until(terms or self._terms)
 
@@ -209,7 +209,8 @@ def fence_command(replicas: int) -> Words:
 def is_bound_primary(facts: Facts) -> bool:
     """Whether there is a server that would take writes, on terms that it was told, or though it was told to be none."""
     promise = facts.promise
-    if not is_running(facts) or (promise.terms is None and promise.given in {Given.ANY, Given.PRIMARY}):
+    needs_none = promise.given is Given.ANY or (promise.given is Given.PRIMARY and promise.alone)
+    if not is_running(facts) or (promise.terms is None and needs_none):
         return False
     replication = facts.server.replication if facts.server else None
     # One that does not tell what it is may be what it was told to be.

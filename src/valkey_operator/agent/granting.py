@@ -21,12 +21,13 @@ class Granting:
     """Of one node; a primary is missed when it was let write for the last time as long ago as it said itself.
 
     That is longer than any leave lasts, so who misses its primary also knows that it cannot write by this leave. An
-    agent that comes back counts from its start: it does not know when the one before it granted anything.
+    agent that comes back counts from its start: it does not know when the one before it granted anything, only how long
+    that may have been for.
     """
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self._missed_after_s = Terms().missed_after_ms / 1000
+        self._missed_after_s = (node.report.facts.promise.missed_after_ms or Terms().missed_after_ms) / 1000
         self._granted_at = self._answered_at = asyncio.get_running_loop().time()
 
     def answer(self, asked: Ask) -> Answer:
@@ -34,15 +35,22 @@ class Granting:
         promise = self.node.report.facts.promise
         granted = may_grant(promise, asked.epoch)
         if granted:
-            self.node.keep_promise(msgspec.structs.replace(promise, granted=asked.epoch))
+            kept = msgspec.structs.replace(promise, granted=asked.epoch, missed_after_ms=asked.missed_after_ms)
+            self.node.keep_promise(kept)
             self._missed_after_s = asked.missed_after_ms / 1000
             self._granted_at = asyncio.get_running_loop().time()
+            # Before it writes by this leave nobody may hear that it is missed: that is taken for a proof.
+            self.node.note_primary(missed=False)
         return Answer(granted, max(promise.epoch, promise.granted))
 
     async def watch(self) -> None:
         """Say when the primary is missed, and when it is back; for ever."""
+        told = self.node.report.facts.misses_primary
         while True:
-            await self.node.note_primary(missed=self._is_missed(asyncio.get_running_loop().time()))
+            self.node.note_primary(missed=self._is_missed(asyncio.get_running_loop().time()))
+            if self.node.report.facts.misses_primary != told:
+                told = self.node.report.facts.misses_primary
+                await self.node.tell()
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _is_missed(self, now: float) -> bool:

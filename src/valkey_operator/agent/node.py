@@ -216,12 +216,15 @@ class Node:
             write_private(self._configured_file, msgspec.json.encode(configured).decode())
             self._update(configured=configured)
 
-    async def note_primary(self, *, missed: bool) -> None:
-        """Remember whether the primary is missed."""
+    def note_primary(self, *, missed: bool) -> None:
+        """Remember whether the primary is missed; whoever asks for the report hears of it from now on."""
         if missed != self.report.facts.misses_primary:
             log.info("the primary is missed" if missed else "the primary is there")
             self._update(misses_primary=missed)
-            await self._tell()
+
+    async def tell(self) -> None:
+        """Let those hear of the report who wait for news."""
+        await self._tell()
 
     async def wait_for(self, holds: Callable[[Report], bool], *, within_s: float | None = None) -> bool:
         """Wait until the report is such; whether it is."""

@@ -23,7 +23,8 @@ class Given(enum.StrEnum):
 class Promise(msgspec.Struct, frozen=True):
     """The highest term and epoch an order was accepted for, older ones are refused for good; and the role given.
 
-    `granted` is the highest epoch that a primary was let write in. `terms` are those that it is bound by as a primary;
+    `granted` is the highest epoch that a primary was let write in, and `missed_after_ms` after how long without asking
+    again that leave is over for certain. `terms` are those that it is bound by as a primary;
     `alone`: the record names nobody who could take over, which cannot change without this node being told first.
     """
 
@@ -31,6 +32,7 @@ class Promise(msgspec.Struct, frozen=True):
     epoch: int = 0
     given: Given = Given.ANY
     granted: int = 0
+    missed_after_ms: int = 0
     terms: Terms | None = None
     alone: bool = False
 

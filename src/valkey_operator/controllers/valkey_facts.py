@@ -31,6 +31,9 @@ from valkey_operator.kube.objects import Key
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.states import Health
 
+# Until a server without leave takes no more writes, killed if need be: what the agent's fence.py takes for it.
+FENCE_TAKES_S = 0.6
+
 
 class ShardView(msgspec.Struct, frozen=True):
     """The facts that plans need, and the pods behind them."""
@@ -149,10 +152,10 @@ class ValkeyGround(Belongings[int]):
         return msgspec.structs.replace(pod_facts(gone, None), leaving=True, ready=False, changed_at=None)
 
     def _leave_until(self, shard: Key, writing: WritingRules) -> datetime | None:
-        """A little more than leave lasts: clocks differ in their pace."""
+        """A little more than leave lasts: clocks differ in their pace, and a fence takes its time."""
         if not writing.fence_after_ms:
             return None
-        lasts_s = writing.fence_after_ms / 1000 * 1.01 + 0.1
+        lasts_s = writing.fence_after_ms / 1000 * 1.01 + FENCE_TAKES_S + 0.1
         ago_s = asyncio.get_running_loop().time() - self._heard.grants.last_given(shard)
         return utc_now() + timedelta(seconds=lasts_s - ago_s)
 

@@ -1,0 +1,54 @@
+"""What a replica's agent lets its primary do, and when it misses it."""
+
+import asyncio
+from pathlib import Path
+
+from tests.support.agents import lonely_node
+from valkey_operator.agent.granting import Granting
+from valkey_operator.agent.node import Node
+from valkey_operator.agent.peers import Ask
+from valkey_operator.agent.promise import Given, Promise
+from valkey_operator.agent.report import Report
+
+DEADLINE_S = 2
+# Much less than what an agent waits that was told nothing.
+SHORT_MS = 200
+
+
+def a_replica(folder: Path) -> Node:
+    node = lonely_node(folder)
+    node.keep_promise(Promise(term=1, epoch=1, given=Given.REPLICA))
+    return node
+
+
+def misses(report: Report) -> bool:
+    return report.facts.misses_primary
+
+
+def test_a_primary_that_was_let_write_again_is_not_missed_from_that_very_moment(tmp_path: Path) -> None:
+    async def run() -> None:
+        node = a_replica(tmp_path)
+        granting = Granting(node)
+        granting.answer(Ask(1, SHORT_MS))
+        watching = asyncio.create_task(granting.watch())
+        assert await node.wait_for(misses, within_s=DEADLINE_S), node.report
+        told = asyncio.create_task(node.wait_for(lambda report: not misses(report), within_s=DEADLINE_S))
+        await asyncio.sleep(0)
+        assert granting.answer(Ask(1, 60_000)).granted
+        # Whoever hears that it is missed takes it for a proof that its leave is over.
+        assert not misses(node.report)
+        assert await told, "who waits for news was not told"
+        watching.cancel()
+
+    asyncio.run(run())
+
+
+def test_an_agent_that_comes_back_knows_for_how_long_the_one_before_it_let_the_primary_write(tmp_path: Path) -> None:
+    async def run() -> None:
+        Granting(a_replica(tmp_path)).answer(Ask(1, SHORT_MS))
+        later = lonely_node(tmp_path)
+        watching = asyncio.create_task(Granting(later).watch())
+        assert await later.wait_for(misses, within_s=DEADLINE_S), later.report
+        watching.cancel()
+
+    asyncio.run(run())
