@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
+
 from tests.sim.shard_model import (
     FENCE_AFTER,
     MISSED_AFTER,
@@ -200,12 +202,14 @@ class Leader:
             self.reports.drop(key_of(node), pod.uid)
 
     def _settle(self) -> Work:
+        asked: frozenset[str] = frozenset()
         for _ in range(MOST_PLANS):
             for place in self._world.places.values():
                 if place.pod is not None and self.reports.get(key_of(place.name), place.pod.uid) is None:
                     self._pull(place.name)
             seen, facts = self.look(), self.facts()
-            plan = plan_shard(facts)
+            plan = plan_shard(msgspec.structs.replace(facts, just_asked=asked))
+            asked = plan.only_asks
             if not plan.steps or seen is None:
                 return
             yield from self._carry_out(plan, facts, seen)

@@ -77,7 +77,13 @@ def switchover(source: str = "x-0", target: str = "x-1", started_at: str | None 
 
 def facts(*members: Member, replicas: int | None = None, on_record: ValkeyShardSpec | None = None) -> ShardFacts:
     count = sum(each.wanted for each in members) if replicas is None else replicas
-    return ShardFacts(record=record() if on_record is None else on_record, members=members, replicas=count, now=NOW)
+    return ShardFacts(
+        record=record() if on_record is None else on_record,
+        members=members,
+        replicas=count,
+        just_asked=frozenset(each.name for each in members),
+        now=NOW,
+    )
 
 
 def swapped(plan: ShardPlan) -> ValkeyShardSpec:

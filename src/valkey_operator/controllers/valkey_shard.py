@@ -4,6 +4,8 @@ Owns: the order of these. Refuses to know: what is decided (core/shard), how a s
 which objects are made (valkey_making.py).
 """
 
+import msgspec
+
 from valkey_operator.api.valkey import ValkeyStatus
 from valkey_operator.controllers.keeper import NameConflictError
 from valkey_operator.controllers.kinds import ShardObject
@@ -57,8 +59,10 @@ class ShardSettler:
         """Plan and act until there is nothing left to do at this moment."""
         if before := self._cases.look(case):
             await self._steps.look_after(before)
+        asked: frozenset[str] = frozenset()
         for _ in range(MOST_ROUNDS):
-            record, view, plan = await self._next_plan(case)
+            record, view, plan = await self._next_plan(case, asked)
+            asked = plan.only_asks
             if not plan.steps:
                 return view, plan
             await self._steps.carry_out(
@@ -66,7 +70,7 @@ class ShardSettler:
             )
         raise TransientError(f"the shard of {case.key} does not come to rest")
 
-    async def _next_plan(self, case: Case) -> tuple[ShardObject, ShardView, ShardPlan]:
+    async def _next_plan(self, case: Case, asked: frozenset[str]) -> tuple[ShardObject, ShardView, ShardPlan]:
         # The plan must not take a node that was just made for one that does not exist.
         await self._objects.nodes.store.wait_current(_node_keys(case))
         await self._objects.shards.store.wait_current([case.key])
@@ -76,7 +80,7 @@ class ShardSettler:
         view = self._cases.view(case, record)
         if await self._steps.ask(view):
             view = self._cases.view(case, record)
-        return record, view, plan_shard(view.facts)
+        return record, view, plan_shard(msgspec.structs.replace(view.facts, just_asked=asked))
 
     async def _put_up_signposts(self, case: Case, view: ShardView) -> None:
         try:

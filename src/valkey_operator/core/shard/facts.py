@@ -69,6 +69,8 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the live settings that every server shall have."""
     wished: str | None = None
     """The node that a user wants as primary, met or not."""
+    just_asked: frozenset[str] = frozenset()
+    """Who was asked for its state a moment ago: offsets of others are as old as their last news."""
     primary_pod_ended: bool = False
     """Nothing runs any more of the pod that is on record as primary, present or not."""
     leave_until: datetime | None = None

@@ -19,6 +19,7 @@ from valkey_operator.core.shard.facts import (
 )
 from valkey_operator.core.shard.failover import carry_on, lost_primary
 from valkey_operator.core.shard.lost_record import running_primary
+from valkey_operator.core.shard.parting import part, stays_parked, still_counts
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
 from valkey_operator.core.shard.promotion import promotion
 from valkey_operator.core.shard.proof import has_ended
@@ -104,7 +105,7 @@ def _converge(facts: ShardFacts, primary: Member) -> ShardPlan:
         return ShardPlan(steps=(*orders, *upkeep) if len(left) == len(listed) else (*upkeep, *orders))
     if steps := (*orders, *_upkeep(facts, primary, fit)):
         return ShardPlan(steps=steps)
-    return begin_switchover(facts, primary) or ShardPlan(waits_for=_laggards(facts, primary))
+    return part(facts, primary) or begin_switchover(facts, primary) or ShardPlan(waits_for=_laggards(facts, primary))
 
 
 def _followers(facts: ShardFacts, primary: Member) -> list[Step]:
@@ -114,7 +115,7 @@ def _followers(facts: ShardFacts, primary: Member) -> list[Step]:
             continue
         if waits_at_gate(member.view):
             steps.append(Open(node=member.name, kind=StartKind.REPLICA, primary=primary.address))
-        elif _should_follow(member, primary):
+        elif _should_follow(member, primary) and not stays_parked(facts, member):
             steps.append(Follow(node=member.name, primary=primary.address))
     return steps
 
@@ -158,7 +159,8 @@ def _promotable(facts: ShardFacts, primary: Member) -> list[str]:
     return [
         member.name
         for member in facts.others(primary.name)
-        if member.wanted and _may_take_over(member, primary, listed=member.name in listed)
+        if (member.wanted and _may_take_over(member, primary, listed=member.name in listed))
+        or still_counts(facts, primary, member)
     ]
 
 

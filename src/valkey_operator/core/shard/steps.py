@@ -114,3 +114,9 @@ class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     waits_for: str | None = None
     look_after_s: float | None = None
+
+    @property
+    def only_asks(self) -> frozenset[str]:
+        """Whose state is of this moment after it: it asks them, and changes nothing."""
+        asked = [step.node for step in self.steps if isinstance(step, LookAgain)]
+        return frozenset(asked if len(asked) == len(self.steps) else ())

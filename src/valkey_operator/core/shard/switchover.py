@@ -30,6 +30,9 @@ from valkey_operator.valkey.info import Role
 
 SWITCHOVER = "Switchover"
 GIVE_UP_AFTER = timedelta(seconds=5)
+# Writes stop until the target has the rest.
+MOST_BEHIND = 1 << 20
+LAG_LOOK_EVERY_S = 0.5
 
 
 def begin_switchover(facts: ShardFacts, primary: Member) -> ShardPlan | None:
@@ -40,6 +43,11 @@ def begin_switchover(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     target = best_target(facts, primary)
     if target is None:
         return ShardPlan(waits_for=f"a replica in sync with {primary.name}, which shall hand over: {why}")
+    if not {primary.name, target.name} <= facts.just_asked:
+        return ShardPlan(steps=(LookAgain(node=primary.name), LookAgain(node=target.name)))
+    if (lag := _lag(primary, target)) > MOST_BEHIND:
+        words = f"{target.name}, {lag} bytes behind, to come closer to {primary.name}, which shall hand over: {why}"
+        return ShardPlan(waits_for=words, look_after_s=LAG_LOOK_EVERY_S)
     if unrest := calm_in(facts, primary):
         words = f"Services to follow the last change of a pod, before {primary.name} hands over: {why}"
         return ShardPlan(waits_for=words, look_after_s=unrest.total_seconds())
@@ -94,6 +102,12 @@ def _fit(facts: ShardFacts, primary: Member) -> list[Member]:
         and not member.view.leaving
         and is_in_sync_with(member.view, primary)
     ]
+
+
+def _lag(primary: Member, target: Member) -> int:
+    if primary.view is None or target.view is None:
+        return 0
+    return primary.view.offset - target.view.offset
 
 
 def continue_switchover(facts: ShardFacts, operation: ShardOperation) -> ShardPlan:

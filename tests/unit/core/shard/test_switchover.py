@@ -26,6 +26,7 @@ from valkey_operator.core.node_view import CopyView, NodeView
 from valkey_operator.core.shard.facts import Member
 from valkey_operator.core.shard.steps import LookAgain, Park, Promote, Reason, Release, ShardPlan, SwapRecord
 from valkey_operator.core.shard.switchover import (
+    MOST_BEHIND,
     begin_switchover,
     best_target,
     continue_switchover,
@@ -173,6 +174,20 @@ class TestItsBeginning:
         assert plan == ShardPlan(
             waits_for="a replica in sync with x-0, which shall hand over: it is scaled in",
         )
+
+    def test_both_are_asked_before_for_offsets_that_were_heard_are_old(self) -> None:
+        primary = member("x-0", a_primary(), wanted=False)
+        unasked = msgspec.structs.replace(facts(primary, IN_SYNC), just_asked=frozenset())
+        plan = begin_switchover(unasked, primary)
+        assert plan == ShardPlan(steps=(LookAgain(node="x-0"), LookAgain(node="x-1")))
+
+    def test_a_target_that_is_far_behind_is_waited_for_while_writes_go_on(self) -> None:
+        primary = member("x-0", a_primary(offset=100 + MOST_BEHIND + 1), wanted=False)
+        plan = begin_switchover(facts(primary, IN_SYNC), primary)
+        assert plan is not None
+        assert plan.steps == ()
+        assert f"x-1, {MOST_BEHIND + 1} bytes behind" in (plan.waits_for or "")
+        assert plan.look_after_s
 
     def test_the_operation_is_recorded_and_the_primary_stays_what_it_is(self) -> None:
         primary = member("x-0", a_primary(leaving=True))
