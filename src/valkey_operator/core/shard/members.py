@@ -1,14 +1,16 @@
 """Which nodes a shard has: those that are asked for, and those that cannot go yet.
 
-Owns: who is wanted, who may be removed, whose pod is replaced or may be evicted next. At most one pod at a time.
-Refuses to know: who becomes primary (primary.py, switchover.py).
+Owns: who is wanted, who may be removed, whose pod is replaced or may be evicted now. At most one pod at a time.
+Refuses to know: who becomes primary (primary.py, switchover.py), and whose pod comes first (turns.py).
 """
 
 from collections.abc import Collection
 
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.names import node_index
-from valkey_operator.core.shard.facts import Member, ShardFacts, is_changing, is_in_sync_with, runs_as, waits_at_gate
+from valkey_operator.core.shard.facts import ShardFacts, is_changing, runs_as
+from valkey_operator.core.shard.parting import still_counts
+from valkey_operator.core.shard.turns import all_well, candidate, is_being_replaced
 from valkey_operator.valkey.info import Role
 
 
@@ -53,22 +55,12 @@ def removable(facts: ShardFacts) -> list[str]:
 
 
 def next_turn(facts: ShardFacts) -> str | None:
-    """The node whose pod is replaced next for a changed spec: broken ones, then replicas, a lone primary at last."""
-    stale = [member for member in facts.members if member.stale and member.wanted]
-    if not stale or is_changing(facts) or any(_is_being_replaced(each) for each in facts.members):
+    """The node whose pod is replaced next for a changed spec, once nothing goes with it that others lack."""
+    turn, primary = candidate(facts), facts.member(facts.record.primary)
+    going = facts.member(turn)
+    if going is None or (primary is not None and still_counts(facts, primary, going)):
         return None
-    primary = facts.member(facts.record.primary)
-    broken = [member for member in stale if _is_broken(member)]
-    if broken:
-        return broken[-1].name
-    if primary is None or not _all_well(facts, primary):
-        return None
-    replicas = [member for member in stale if member.name != primary.name]
-    if replicas:
-        return replicas[-1].name
-    wanted = [member for member in facts.members if member.wanted]
-    # While somebody could take over, a primary that restarts may not simply go on.
-    return primary.name if len(wanted) == 1 and not facts.record.promotable else None
+    return turn
 
 
 def last_copy(facts: ShardFacts) -> str | None:
@@ -84,22 +76,7 @@ def next_eviction(facts: ShardFacts) -> str | None:
     primary = facts.member(facts.record.primary)
     if primary is None or is_changing(facts) or next_turn(facts) is not None:
         return None
-    if not _all_well(facts, primary) or any(_is_being_replaced(each) for each in facts.members):
+    if not all_well(facts, primary) or any(is_being_replaced(each) for each in facts.members):
         return None
     cordoned = [member.name for member in facts.others(primary.name) if member.cordoned]
     return cordoned[-1] if cordoned else None
-
-
-def _is_broken(member: Member) -> bool:
-    """Its server never came up, or has no memory left to lose: nothing goes with the pod."""
-    has_memory = member.server_started and not waits_at_gate(member.view)
-    return not (member.pod_ready or member.pod_leaving or has_memory)
-
-
-def _is_being_replaced(member: Member) -> bool:
-    return member.pod_leaving
-
-
-def _all_well(facts: ShardFacts, primary: Member) -> bool:
-    others = [member for member in facts.others(primary.name) if member.wanted]
-    return runs_as(primary.view, Role.PRIMARY) and all(is_in_sync_with(each.view, primary) for each in others)

@@ -1,4 +1,4 @@
-"""Replicas that are scaled in while writes are confirmed by replicas: none takes a confirmed write with it.
+"""Replicas that are scaled in or restarted while replicas confirm writes: none takes a confirmed write with it.
 
 Owns: until when such a replica counts. It is detached, so that it confirms nothing more and its offset is final; once
 those who stay have all of that, it may be forgotten. One at a time, so that enough stay attached.
@@ -9,11 +9,12 @@ from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.announcement import LOOK_EVERY_S
 from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, is_parked, is_unbroken
 from valkey_operator.core.shard.steps import LookAgain, Park, ShardPlan
+from valkey_operator.core.shard.turns import candidate
 from valkey_operator.valkey.states import Health
 
 
 def still_counts(facts: ShardFacts, primary: Member, member: Member) -> bool:
-    """Whether a replica that is not asked for any more may have what not all of those have who stay."""
+    """Whether a replica that shall go or be restarted may have what not all of those have who stay."""
     if member.name not in _parting(facts) or primary.view is None:
         return False
     final = _final_offset(member, primary.view)
@@ -24,7 +25,8 @@ def still_counts(facts: ShardFacts, primary: Member, member: Member) -> bool:
 
 def stays_parked(facts: ShardFacts, member: Member) -> bool:
     """Whether a replica that goes must not be attached again: it would confirm writes."""
-    return facts.writing.half_attached and not member.wanted and is_parked(member.view)
+    is_going = not member.wanted or member.name == candidate(facts)
+    return facts.writing.half_attached and is_going and is_parked(member.view)
 
 
 def part(facts: ShardFacts, primary: Member) -> ShardPlan | None:
@@ -54,16 +56,22 @@ def _final_offset(member: Member, primary: NodeView) -> int | None:
 
 
 def _parting(facts: ShardFacts) -> set[str]:
-    """Who is on record and not asked for, where others stay that could have confirmed what it did."""
+    """Who is on record and is to go, where others stay that could have confirmed what it did."""
     if not facts.writing.half_attached or not _staying(facts):
         return set()
-    listed = facts.record.promotable or ()
-    return {member.name for member in facts.members if member.name in listed and not member.wanted}
+    return {member.name for member in _listed(facts) if _is_to_go(facts, member)}
 
 
 def _staying(facts: ShardFacts) -> list[Member]:
-    listed = facts.record.promotable or ()
-    return [member for member in facts.members if member.name in listed and member.wanted]
+    return [member for member in _listed(facts) if not _is_to_go(facts, member)]
+
+
+def _is_to_go(facts: ShardFacts, member: Member) -> bool:
+    return not member.wanted or (member.name == candidate(facts) and is_unbroken(member.view))
+
+
+def _listed(facts: ShardFacts) -> list[Member]:
+    return [member for member in facts.members if member.name in (facts.record.promotable or ())]
 
 
 def _behind(facts: ShardFacts, primary: Member, offset: int) -> list[Member]:

@@ -159,9 +159,13 @@ def _promotable(facts: ShardFacts, primary: Member) -> list[str]:
     return [
         member.name
         for member in facts.others(primary.name)
-        if (member.wanted and _may_take_over(member, primary, listed=member.name in listed))
+        if (_is_to_stay(facts, member) and _may_take_over(member, primary, listed=member.name in listed))
         or still_counts(facts, primary, member)
     ]
+
+
+def _is_to_stay(facts: ShardFacts, member: Member) -> bool:
+    return member.wanted and not stays_parked(facts, member)
 
 
 def _may_take_over(member: Member, primary: Member, *, listed: bool) -> bool:

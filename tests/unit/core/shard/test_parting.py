@@ -1,13 +1,26 @@
-"""Replicas that are scaled in with Quorum: none takes with it what only it has confirmed."""
+"""Replicas that are scaled in or restarted with Quorum: none takes with it what only it has confirmed."""
 
 import msgspec
 import pytest
 
-from tests.support.shards import OTHER, a_primary, facts, in_state, member, parked, record, replica_of, swapped, waiting
+from tests.support.shards import (
+    OTHER,
+    a_primary,
+    address_of,
+    facts,
+    in_state,
+    member,
+    parked,
+    record,
+    replica_of,
+    swapped,
+    waiting,
+)
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import ShardFacts, WritingRules
+from valkey_operator.core.shard.members import next_turn
 from valkey_operator.core.shard.plan import plan_shard
-from valkey_operator.core.shard.steps import LookAgain, Park, ShardPlan
+from valkey_operator.core.shard.steps import Follow, LookAgain, Park, ShardPlan
 from valkey_operator.valkey.states import Health, ProcessState
 from valkey_operator.valkey.terms import Terms
 
@@ -80,3 +93,33 @@ def test_the_last_replica_is_let_go_at_once_for_nobody_stays_to_confirm() -> Non
         facts(*members, on_record=record(promotable=["x-1"])), writing=WritingRules(half_attached=True)
     )
     assert swapped(plan_shard(found)).promotable is None
+
+
+def rolled(stays: NodeView | None, goes: NodeView | None, *, primary_is_stale: bool = False) -> ShardFacts:
+    """Three, of which x-2 is to be replaced for a changed spec."""
+    members = (
+        member("x-0", a_primary(offset=100, terms=WRITES_ON), stale=primary_is_stale),
+        member("x-1", stays),
+        member("x-2", goes, stale=True),
+    )
+    return msgspec.structs.replace(facts(*members, on_record=LISTED), writing=WritingRules(half_attached=True))
+
+
+def test_one_that_is_to_be_restarted_is_detached_before_its_turn() -> None:
+    found = rolled(replica_of("x-0"), replica_of("x-0"))
+    assert plan_shard(found).steps == (Park(node="x-2"),)
+    assert next_turn(found) is None
+
+
+def test_its_turn_comes_once_others_have_everything_and_it_is_off_the_record() -> None:
+    behind = rolled(replica_of("x-0", offset=80), parked(offset=90))
+    assert next_turn(behind) is None
+    done = rolled(replica_of("x-0", offset=90), parked(offset=90))
+    assert swapped(plan_shard(done)).promotable == ["x-1"]
+    assert next_turn(done) == "x-2"
+
+
+def test_a_spec_that_was_set_back_attaches_it_again() -> None:
+    members = (member("x-0", a_primary(terms=WRITES_ON)), member("x-1", replica_of("x-0")), member("x-2", parked()))
+    found = msgspec.structs.replace(facts(*members, on_record=LISTED), writing=WritingRules(half_attached=True))
+    assert Follow(node="x-2", primary=address_of("x-0")) in plan_shard(found).steps
