@@ -110,17 +110,17 @@ class Agent:
         return self.good_until(self.terms) < now + self.terms.fence_after_ms / 2000
 
     def settle(self, server: Server | None, now: float) -> None:
-        """Put the fence where the licence puts it; one that is told no terms leaves it where it is.
-
-        A server that hangs may be the primary that it was told to be.
-        """
-        may_be_primary = server is not None and (server.is_primary or (server.hung and self._is_to_write()))
-        is_bound = may_be_primary and self.promise.terms is not None
-        if server is not None and is_bound and self.runs and now - self.began >= FIRST_LOOK_AFTER:
+        """Put the fence where the licence puts it; one that is told no terms leaves it where it is."""
+        if server is not None and server.is_primary and self._looks_after(now):
             server.least = self.terms.least_replicas if self.may_write(self.terms, now) else FENCED
 
-    def _is_to_write(self) -> bool:
-        return self.promise.given is Given.PRIMARY
+    def must_end(self, server: Server, now: float) -> bool:
+        """Whether it does not confirm its fence; one that hangs may be the primary that it was told to be."""
+        is_to_write = self.promise.given is Given.PRIMARY
+        return server.hung and is_to_write and self._looks_after(now) and not self.may_write(self.terms, now)
+
+    def _looks_after(self, now: float) -> bool:
+        return self.promise.terms is not None and self.runs and now - self.began >= FIRST_LOOK_AFTER
 
     # --- what it grants -----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tests.sim.shard_servers import BrokenRuleError, Server
 from tests.support.shards import NOW
 from valkey_operator.agent.promise import given_by_start
 from valkey_operator.api.shard import ShardOwner, ValkeyShardSpec
-from valkey_operator.valkey.boot import FENCED, StartKind
+from valkey_operator.valkey.boot import StartKind
 from valkey_operator.valkey.info import Role
 
 TICK = 0.25
@@ -61,9 +61,8 @@ class World(Ground):
         server, agent = pod.server, pod.agent
         if server is None:
             return
-        before = server.least
         agent.settle(server, self.now)
-        if server.hung and server.least == FENCED != before:
+        if agent.must_end(server, self.now):
             self.tell(f"{pod.node} does not confirm its fence")
             self.end_server(pod)
             return

@@ -80,6 +80,8 @@ class Rules:
         epoch = pod.agent.promise.epoch
         if self._chosen.get(epoch) != pod.node:
             raise BrokenRuleError(f"{pod.node} becomes primary in epoch {epoch}, which is of {self._chosen.get(epoch)}")
+        if pod.is_ghost:
+            return  # it was given up by who deleted it by force, and obeys what it was told before that
         if self._forked:
             # Two took writes where nothing kept one from it: a cache, or no agent. What either had may be lost.
             self.binding, self._forked = self.binding & set(server.values), False
@@ -139,8 +141,8 @@ class Rules:
         """Whether a primary that was stopped on purpose leaves what must not be lost on its disk."""
         world, record = self._world, self._world.record
         # A replica that was cut off when the shard was suspended, and outlives that, is preferred to any disk.
-        others = [world.places[name].server for name in self.listed_runs if name != place.name]
-        cut = place.machine.is_cut or any(other is not None and other.source is not server for other in others)
+        others = [other.server for other in world.places.values() if other is not place and other.server is not None]
+        cut = place.machine.is_cut or any(other.whole and other.source is not server for other in others)
         nobody_else = (world.replicas == 0 and not cut) or record is None or not record.promotable
         on_record = record is None or record.primary == place.name
         return server is not None and server.is_primary and on_record and nobody_else
