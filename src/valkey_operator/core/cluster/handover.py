@@ -81,7 +81,7 @@ def _wishes(cluster: Cluster) -> list[Wish]:
 
 def _needs(cluster: Cluster) -> list[Wish]:
     found = [_need(cluster, each) for each in cluster.primaries.values()]
-    found += [_lent(cluster, each) for each in cluster.owners()]
+    found += [_lent(cluster, each) for each in cluster.strays()]
     return [each for each in found if each is not None]
 
 
@@ -114,9 +114,9 @@ def _rests(primary: Member) -> bool:
 
 
 def _lent(cluster: Cluster, owner: Member) -> Wish | None:
-    """An owner whose slots belong to a shard without a primary, whose nodes follow it: the shard takes them back."""
+    """A stray whose slots belong to a shard without a primary, whose nodes follow it: the shard takes them back."""
     takers = [each for each in cluster.linked_replicas(owner) if each.shard not in cluster.primaries]
-    if owner not in cluster.strays() or not takers or not runs(owner):
+    if not takers or not runs(owner):
         return None
     return Wish(primary=owner, target=best_of(takers), why="its slots belong to another shard")
 

@@ -40,10 +40,9 @@ def detach(cluster: Cluster) -> ClusterPlan:
 
 def _is_spare(cluster: Cluster, member: Member) -> bool:
     """Whether nobody needs its copy: whom it follows lives, or has no slots; and none that belong to its shard."""
-    node, followed = cluster.view.primary_of(member), cluster.primary_followed(member)
-    if not runs(member) or followed in cluster.strays():
+    if not runs(member) or cluster.primary_followed(member) in cluster.strays():
         return False
-    return node is None or not node.slots or (followed is not None and runs(followed))
+    return cluster.lost_owner_followed(member) is None
 
 
 def _is_astray(view: ClusterView, member: Member, primary: Member) -> bool:
@@ -67,7 +66,7 @@ def _obstacle(cluster: Cluster, member: Member, primary: Member) -> str | None:
 
 def _who_needs_it(cluster: Cluster, member: Member) -> str | None:
     """Whoever it follows now may be dead, and its copy the last one."""
-    followed, wrong = cluster.view.primary_of(member), cluster.primary_followed(member)
-    if followed is None or not followed.slots or (wrong is not None and runs(wrong)):
+    followed = cluster.lost_owner_followed(member)
+    if followed is None:
         return None
     return f"the owner of {followed.slots} to be replaced: {member.name} has a copy of what it had"

@@ -40,6 +40,13 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         node = self.view.primary_of(member)
         return self.facts.member(node.member) if node else None
 
+    def lost_owner_followed(self, member: Member) -> NodeTruth | None:
+        """The owner of slots that it follows and that does not run: its copy may be the last one."""
+        followed, known = self.view.primary_of(member), self.primary_followed(member)
+        if followed is None or not followed.slots or (known is not None and runs(known)):
+            return None
+        return followed
+
     def linked_replicas(self, primary: Member) -> list[Member]:
         """Those whose link to it is up."""
         return [each for each in self.replicas_of(primary) if is_linked(each)]

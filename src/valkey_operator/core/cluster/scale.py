@@ -83,6 +83,8 @@ def _nobody_misses(cluster: Cluster, member: Member) -> bool:
     primary = cluster.primaries.get(member.shard)
     if primary is None or not primary.wanted or not runs(primary) or cluster.view.slots_of(member):
         return False
+    if cluster.lost_owner_followed(member) is not None:
+        return False
     copies = [each for each in cluster.linked_replicas(primary) if each.wanted]
     return not is_primary(cluster.view, member) and (bool(copies) or cluster.facts.replicas == 1)
 

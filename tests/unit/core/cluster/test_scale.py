@@ -66,6 +66,16 @@ class TestFewerReplicas:
     def test_none_goes_while_those_who_stay_have_no_copy(self) -> None:
         assert gone(with_node(formed(replicas=3), "c-0-1", linked=False), replicas=2) == ["c-1-2", "c-2-2"]
 
+    @pytest.mark.parametrize("process", [ProcessState.RUNNING, ProcessState.WAITING])
+    def test_the_copy_of_an_owner_that_lost_its_volume_stays_until_it_has_taken_over(
+        self, process: ProcessState
+    ) -> None:
+        former = Told(name="c-0-0", id=id_of("former"), epoch=1, slots=slots("0-5461"), process=None)
+        world = {**formed(), "former": former}
+        world = with_node(world, "c-0-0", slots=slots(""), epoch=9)
+        world = with_node(world, "c-0-1", primary="former", linked=False, process=process)
+        assert gone(world, replicas=1) == ["c-1-1", "c-2-1"]
+
 
 class TestAPrimaryThatHandsOver:
     @pytest.mark.parametrize("why", ["pod_leaving", "cordoned", "stale"])
