@@ -26,13 +26,17 @@ demo: cluster deploy ## set everything up from nothing, and show what runs
 	@bin/show-demo
 
 .PHONY: test
-test: check test-fast test-machine test-valkey test-e2e ## set everything up from nothing, and run every layer
+test: check test-fast test-lives test-machine test-valkey test-e2e ## set everything up from nothing, and run every layer
 
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 .PHONY: test-fast
 test-fast: $(READY) ## all that needs no Kubernetes, no Valkey, no root and no package of Debian's (half a minute)
 	$(PYTEST) --numprocesses=2 -m "not images and not root" $(FAST)
+
+.PHONY: test-lives
+test-lives: $(READY) ## 2,000 more lives of a simulated cluster than test-fast has
+	$(PYTEST) --numprocesses=2 --full -m full tests/sim
 
 .PHONY: test-machine
 test-machine: $(READY) images ## parts of the testbed against this machine's kernel, and the images that were built
