@@ -14,11 +14,20 @@ FOLDER = Path(__file__).parent / "results"
 
 def append(name: str, figures: dict[str, Any]) -> Path:
     """Add one run to bench/results/<name>.json."""
-    path = FOLDER / f"{name}.json"
-    runs = json.loads(path.read_text()) if path.exists() else []
+    runs, path = load(name), _path(name)
     runs.append({"at": datetime.now(UTC).isoformat(timespec="seconds"), "ground": ground(), **figures})
     path.write_text(json.dumps(runs, indent=1) + "\n")
     return path
+
+
+def load(name: str) -> list[dict[str, Any]]:
+    """All runs that were kept."""
+    path = _path(name)
+    return list(json.loads(path.read_text())) if path.exists() else []
+
+
+def _path(name: str) -> Path:
+    return FOLDER / f"{name}.json"
 
 
 def ground() -> dict[str, Any]:
