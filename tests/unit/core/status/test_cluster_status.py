@@ -88,6 +88,7 @@ class TestAllIsWell:
         assert (status.endpoints.write, status.endpoints.nodes) == ("c.app.svc:6379", "c-nodes.app.svc:6379")
         assert status.secret_name == "c-auth"
 
+    @pytest.mark.timeout(60)
     def test_five_hundred_shards_fit_into_one_object(self) -> None:
         status = status_of(facts(formed(500, 1), shards=500, replicas=1))
         assert told(status) == ("Ready", "ClusterHealthy")
