@@ -20,14 +20,17 @@ from valkey_operator.agent.granting import Granting
 from valkey_operator.agent.heartbeats import Heartbeats
 from valkey_operator.agent.peers import Ask, PeerServer
 from valkey_operator.agent.promise import Promise
+from valkey_operator.agent.report import Report
 from valkey_operator.agent.rpc import AgentService
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
+from valkey_operator.valkey.states import Health
 from valkey_operator.wire.identity import Identity, node_identity
 from valkey_operator.wire.tls import Reloading, TlsFiles
 from valkey_operator.wire.tls_server import TlsServer, bind_listener
 
 FENCE_AFTER_S = 0.6
 LONG_S = 3 * FENCE_AFTER_S
+MISSED_AFTER_S = 1.0
 DEADLINE_S = 20.0
 
 
@@ -105,7 +108,7 @@ def terms(*sets: list[str]) -> pb.Terms:
     return pb.Terms(
         sets=[pb.MemberSet(nodes=nodes) for nodes in sets],
         fence_after_ms=int(FENCE_AFTER_S * 1000),
-        missed_after_ms=1000,
+        missed_after_ms=int(MISSED_AFTER_S * 1000),
     )
 
 
@@ -231,6 +234,42 @@ def test_a_replica_that_promised_a_newer_epoch_grants_no_more_and_misses_no_prim
             watching.cancel()
 
     play(version, tmp_path, run)
+
+
+def test_a_primary_at_a_long_script_is_not_missed_and_one_that_stands_still_is(version: str, tmp_path: Path) -> None:
+    """Nobody hears of the script for its first five seconds: it does not answer, and does not say BUSY."""
+
+    async def run(made: Pod) -> None:
+        shard = Shard(tmp_path)
+        agent = Guarded(made, shard)
+        async with agent.working(), shard.replica("cart-1"):
+            server = made.start_server()
+            await agent.open_with(["cart-1"])
+            watching = asyncio.create_task(Granting(agent.node).watch())
+            script = asyncio.create_task(asyncio.to_thread(compute, made, 4 * MISSED_AFTER_S))
+            assert not await agent.node.wait_for(is_hung_and_missed, within_s=4 * MISSED_AFTER_S), agent.node.report
+            await script
+            server.send_signal(signal.SIGSTOP)
+            assert await agent.node.wait_for(is_hung_and_missed, within_s=DEADLINE_S), agent.node.report
+            watching.cancel()
+
+    play(version, tmp_path, run)
+
+
+def compute(made: Pod, seconds: float) -> None:
+    """Keep the server from everything else for so long."""
+    script = """
+        local function now() local time = redis.call('TIME') return time[1] + time[2] / 1000000 end
+        local ends = now() + ARGV[1]
+        while now() < ends do end
+    """
+    with made.agent_client() as client:
+        client.eval(script, 0, str(seconds))
+
+
+def is_hung_and_missed(report: Report) -> bool:
+    facts = report.facts
+    return facts.server is not None and facts.server.health is Health.HUNG and facts.misses_primary
 
 
 def test_a_server_that_does_not_confirm_its_fence_is_killed(version: str, tmp_path: Path) -> None:

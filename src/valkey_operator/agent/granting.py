@@ -15,6 +15,8 @@ from valkey_operator.valkey.states import Health
 from valkey_operator.valkey.terms import Terms
 
 LOOK_EVERY_S = 0.1
+# A script is told as BUSY after five seconds (busy-reply-threshold); other long commands are not told at all.
+COMPUTES_AT_MOST_S = 30.0
 
 
 class Granting:
@@ -28,7 +30,8 @@ class Granting:
     def __init__(self, node: Node) -> None:
         self.node = node
         self._missed_after_s = (node.report.facts.promise.missed_after_ms or Terms().missed_after_ms) / 1000
-        self._granted_at = self._answered_at = asyncio.get_running_loop().time()
+        self._granted_at = asyncio.get_running_loop().time()
+        self._life = SignsOfLife(self._granted_at)
 
     def answer(self, asked: Ask) -> Answer:
         """Grant, or say which epoch was promised; what is granted is on file first."""
@@ -56,9 +59,25 @@ class Granting:
     def _is_missed(self, now: float) -> bool:
         """By a replica: it was not asked. By the primary's own agent: its server hangs."""
         facts = self.node.report.facts
-        if facts.server is None or facts.server.health is not Health.HUNG:
-            self._answered_at = now
         if facts.promise.given is not Given.PRIMARY:
             return now - self._granted_at > self._missed_after_s
         self._granted_at = now  # whoever takes over from it is not missed before it had time to ask
-        return now - self._answered_at > (facts.promise.terms or Terms()).missed_after_ms / 1000
+        is_hung = facts.server is not None and facts.server.health is Health.HUNG
+        self._life.look(now, answers=not is_hung, work=self.node.work_of_server())
+        return now - self._life.last > (facts.promise.terms or Terms()).missed_after_ms / 1000
+
+
+class SignsOfLife:
+    """Of a primary: it answers, or it computes. One that is at a long command is slow, not dead."""
+
+    def __init__(self, now: float) -> None:
+        self._answered_at = self.last = now
+        self._work = 0
+
+    def look(self, now: float, *, answers: bool, work: int) -> None:
+        """What is seen at this moment; `work` is how long it has computed since its start."""
+        if answers:
+            self._answered_at = self.last = now
+        elif work != self._work and now - self._answered_at < COMPUTES_AT_MOST_S:
+            self.last = now
+        self._work = work

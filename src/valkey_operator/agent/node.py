@@ -192,6 +192,11 @@ class Node:
             return given
         return modules_in_image(self._table.root_of(process)) if process else ()
 
+    def work_of_server(self) -> int:
+        """How long the server has computed, in clock ticks."""
+        process = self.report.facts.process.process
+        return 0 if process is None else self._table.work_of(process)
+
     def end_server(self, process: ProcessId) -> None:
         """Kill the server, if it is still this one."""
         try:

@@ -109,6 +109,11 @@ class ProcessTable:
         known = process == before.process and before.state is ProcessState.RUNNING
         return Look(process, known or self._listens(process.pid))
 
+    def work_of(self, process: ProcessId) -> int:
+        """How long it has computed since its start, in clock ticks; a process that stands still does not go on."""
+        fields = self._stat_fields(process.pid)
+        return int(fields[11]) + int(fields[12]) if fields else 0
+
     def root_of(self, process: ProcessId) -> Path:
         """The file system of the server's image, as we see it."""
         return self._proc / str(process.pid) / "root"

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from tests.support.agents import lonely_node
-from valkey_operator.agent.granting import Granting
+from valkey_operator.agent.granting import COMPUTES_AT_MOST_S, Granting, SignsOfLife
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.peers import Ask
 from valkey_operator.agent.promise import Given, Promise
@@ -52,3 +52,31 @@ def test_an_agent_that_comes_back_knows_for_how_long_the_one_before_it_let_the_p
         watching.cancel()
 
     asyncio.run(run())
+
+
+def silent_since_zero(work: list[int]) -> SignsOfLife:
+    """A server that answered at 0, and was looked at each second since."""
+    life = SignsOfLife(0.0)
+    life.look(0.0, answers=True, work=work[0])
+    for second, done in enumerate(work[1:], start=1):
+        life.look(second, answers=False, work=done)
+    return life
+
+
+def test_a_server_that_computes_without_an_answer_is_slow_and_not_dead() -> None:
+    assert silent_since_zero([100, 190, 280, 370]).last == 3
+
+
+def test_a_server_that_stands_still_is_missed_from_when_it_stood_still() -> None:
+    assert silent_since_zero([100, 190, 190, 190]).last == 1
+
+
+def test_a_server_that_computes_for_half_a_minute_without_an_answer_is_taken_for_hung() -> None:
+    ticks = [100 * second for second in range(60)]
+    assert silent_since_zero(ticks).last == COMPUTES_AT_MOST_S - 1
+
+
+def test_a_server_that_answers_again_begins_anew() -> None:
+    life = silent_since_zero([100, 100, 100])
+    life.look(3, answers=True, work=100)
+    assert life.last == 3
