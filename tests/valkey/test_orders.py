@@ -71,6 +71,19 @@ def test_a_server_that_hangs_is_killed_as_ordered_and_one_that_answers_is_not(ve
     with_agent(version, tmp_path, talk)
 
 
+def test_a_node_whose_server_does_not_answer_tells_what_it_knows_instead_of_nothing(
+    version: str, tmp_path: Path
+) -> None:
+    async def talk(made: Pod, agent: Agent) -> None:
+        known = await agent.open(pb.START_KIND_FENCED_PRIMARY)
+        made.processes[-1].send_signal(signal.SIGSTOP)
+        # Whoever waits until it is known to hang gets no answer in time.
+        told = await agent.service.report(pb.ReportRequest())
+        assert (told.health, told.replication) == (pb.HEALTH_ANSWERS, known.replication)
+
+    with_agent(version, tmp_path, talk)
+
+
 @pytest.mark.every_version
 def test_a_node_follows_is_parked_and_promoted_with_the_data_it_was_chosen_for(version: str, tmp_path: Path) -> None:
     async def talk(made: Pod, agent: Agent) -> None:

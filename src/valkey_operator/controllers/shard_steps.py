@@ -38,7 +38,8 @@ from valkey_operator.valkey.boot import StartKind
 log = structlog.get_logger(__name__)
 
 NOBODY_PAUSE_S = 0.05
-LOOK_WITHIN_S = 0.5
+# Longer than an agent waits for a server that is slow: that is no reason to take its node for lost.
+LOOK_WITHIN_S = 0.6
 LOOK_EVERY_S = 1.0
 DETACH_WITHIN_S = 1.0
 # The promise is kept before the server is told anything.
