@@ -15,7 +15,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from valkey_operator.agent.licence import Grants, Licence, good_until
+from valkey_operator.agent.licence import NEVER, Grants, Licence, good_until
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.peers import Answer
 from valkey_operator.agent.promise import Given
@@ -32,6 +32,7 @@ TICK_S = 0.05
 # Replicas take a primary for lost a second or more after its leave has run out: all of this is well within that.
 FENCE_WITHIN_S = 0.5
 SEEK_EVERY_S = 0.25
+OPERATOR_WITHIN_S = 0.3
 # An agent that comes back beside a running primary does not know yet who would grant what.
 FIRST_LOOK_AFTER_S = 0.3
 
@@ -81,10 +82,15 @@ class LicenceKeeper:
         return self._node.report.facts.promise.terms or Terms()
 
     def heard(self, peer: str, epoch: int, asked_at: float, answer: Answer) -> None:
-        """A replica has answered."""
-        if answer.granted and epoch == self.epoch:
-            replicas = {**self._of_this_epoch().replicas, peer: asked_at}
-            self._grants = msgspec.structs.replace(self._grants, replicas=replicas)
+        """A replica has answered. One that promised a newer epoch lets nobody else write for longer.
+
+        What it granted before need not have run out by our clock: that of a machine which was paused stood still.
+        """
+        if epoch != self.epoch:
+            return
+        granted_at = asked_at if answer.granted else NEVER
+        replicas = {**self._of_this_epoch().replicas, peer: granted_at}
+        self._grants = msgspec.structs.replace(self._grants, replicas=replicas)
 
     def granted_by_operator(self, asked_at: float) -> None:
         """The leader gives leave in this epoch to who spoke to it at that moment."""
@@ -166,10 +172,28 @@ class LicenceKeeper:
         if not any(terms.sets) and self._record and await self._record.is_alone(epoch):
             if epoch == self.epoch:
                 self._node.keep_promise(msgspec.structs.replace(self._node.report.facts.promise, alone=True))
-        elif self.ask_operator and (asked_at := await self.ask_operator(epoch)) is not None:
+        else:
+            await self._ask_others(epoch)
+
+    async def _ask_others(self, epoch: int) -> None:
+        """The operator; and the record, if that gives no leave or is silent: nobody waits for who may be gone."""
+        async with asyncio.TaskGroup() as group:
+            operator = group.create_task(self._ask_operator(epoch))
+            await asyncio.wait([operator], timeout=OPERATOR_WITHIN_S)
+            if not (operator.done() and operator.result()) and await self._ask_record(epoch):
+                operator.cancel()
+
+    async def _ask_operator(self, epoch: int) -> bool:
+        asked_at = await self.ask_operator(epoch) if self.ask_operator else None
+        if asked_at is not None:
             self._take(epoch, operator=asked_at)
-        elif self._record and (asked_at := await self._record.ask(epoch)) is not None:
+        return asked_at is not None
+
+    async def _ask_record(self, epoch: int) -> bool:
+        asked_at = await self._record.ask(epoch) if self._record else None
+        if asked_at is not None:
             self._take(epoch, record=asked_at)
+        return asked_at is not None
 
     def _take(self, epoch: int, **grant: object) -> None:
         if epoch == self.epoch:
