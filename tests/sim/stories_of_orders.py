@@ -168,6 +168,7 @@ def who_confirmed_a_value_restarts() -> None:
     confirmed = stage.write(2)
     stage.go(0.5)
     stage.world.kill(stage.place("x-1"))
+    stage.go(0.25)
     stage.cut("x-0")
     stage.server("x-2").hung = False
     stage.go(LONG_ENOUGH_S)

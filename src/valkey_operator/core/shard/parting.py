@@ -1,7 +1,8 @@
 """Replicas that are scaled in or restarted while replicas confirm writes: none takes a confirmed write with it.
 
-Owns: until when such a replica counts. It is detached, so that it confirms nothing more and its offset is final; once
-those who stay have all of that, it may be forgotten. One at a time, so that enough stay attached.
+Owns: until when such a replica counts, and one that has lost its memory by itself. It is detached, so that it confirms
+nothing more and its offset is final; once those who stay have all of that, it may be forgotten. One at a time, so that
+enough stay attached.
 Refuses to know: how it is taken off the record (plan.py), and how its pod goes (members.py).
 """
 
@@ -10,17 +11,15 @@ from valkey_operator.core.shard.announcement import LOOK_EVERY_S
 from valkey_operator.core.shard.facts import Member, ShardFacts, is_in_sync_with, is_parked, is_unbroken
 from valkey_operator.core.shard.steps import LookAgain, Park, ShardPlan
 from valkey_operator.core.shard.turns import candidate
-from valkey_operator.valkey.states import Health
 
 
 def still_counts(facts: ShardFacts, primary: Member, member: Member) -> bool:
     """Whether a replica that shall go or be restarted may have what not all of those have who stay."""
     if member.name not in _parting(facts) or primary.view is None:
         return False
-    final = _final_offset(member, primary.view)
     if is_unbroken(member.view) and not is_parked(member.view):
         return True  # what was heard of it may be old
-    return final is not None and bool(_behind(facts, primary, final))
+    return bool(_behind(facts, primary, _final_offset(member, primary.view)))
 
 
 def stays_parked(facts: ShardFacts, member: Member) -> bool:
@@ -36,7 +35,7 @@ def part(facts: ShardFacts, primary: Member) -> ShardPlan | None:
         return None
     if is_unbroken(going.view) and not is_parked(going.view):
         return ShardPlan(steps=(Park(node=going.name),))
-    behind = _behind(facts, primary, _final_offset(going, primary.view) or 0)
+    behind = _behind(facts, primary, _final_offset(going, primary.view))
     following = {each.name for each in behind if is_in_sync_with(each.view, primary)}
     if not following <= facts.just_asked:
         return ShardPlan(steps=tuple(LookAgain(node=name) for name in sorted(following)))
@@ -44,15 +43,14 @@ def part(facts: ShardFacts, primary: Member) -> ShardPlan | None:
     return ShardPlan(waits_for=f"{names} to have everything that {going.name} has confirmed", look_after_s=LOOK_EVERY_S)
 
 
-def _final_offset(member: Member, primary: NodeView) -> int | None:
-    """Up to where others must have come before it may go; None: it has nothing that they lack.
+def _final_offset(member: Member, primary: NodeView) -> int:
+    """Up to where others must have come before it may go.
 
-    What a silent one has confirmed, its primary had before.
+    What it has confirmed, its primary had before, also where it has lost that since.
     """
     view = member.view
-    if view is None or (view.whole and view.health is not Health.ANSWERS):
-        return primary.offset
-    return view.offset if is_parked(view) and view.whole and view.replication_id == primary.replication_id else None
+    is_final = view is not None and is_parked(view) and view.whole and view.replication_id == primary.replication_id
+    return view.offset if view is not None and is_final else primary.offset
 
 
 def _parting(facts: ShardFacts) -> set[str]:
@@ -67,7 +65,8 @@ def _staying(facts: ShardFacts) -> list[Member]:
 
 
 def _is_to_go(facts: ShardFacts, member: Member) -> bool:
-    return not member.wanted or (member.name == candidate(facts) and is_unbroken(member.view))
+    has_lost_all = member.view is not None and not member.view.whole
+    return not member.wanted or has_lost_all or (member.name == candidate(facts) and is_unbroken(member.view))
 
 
 def _listed(facts: ShardFacts) -> list[Member]:

@@ -14,7 +14,6 @@ from tests.support.shards import (
     record,
     replica_of,
     swapped,
-    waiting,
 )
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import ShardFacts, WritingRules
@@ -79,8 +78,30 @@ def test_who_does_not_answer_may_have_what_others_lack(goes: NodeView | None) ->
     assert plan_shard(scaled_in(replica_of("x-0", offset=99), goes)).steps == (LookAgain(node="x-1"),)
 
 
-def test_one_that_has_lost_its_memory_is_let_go_at_once() -> None:
-    assert swapped(plan_shard(scaled_in(replica_of("x-0"), waiting()))).promotable == ["x-1"]
+def test_one_that_has_lost_its_memory_is_let_go_once_others_have_what_its_primary_had() -> None:
+    lost = replica_of("x-0", whole=False, up=False)
+    assert plan_shard(scaled_in(replica_of("x-0", offset=99), lost)).steps == (LookAgain(node="x-1"),)
+    assert swapped(plan_shard(scaled_in(replica_of("x-0", offset=100), lost))).promotable == ["x-1"]
+
+
+def restarted(stays: NodeView, *, quorum: bool = True) -> ShardFacts:
+    """Three, of which x-2 has restarted without its memory, and is to stay."""
+    members = (
+        member("x-0", a_primary(offset=100, terms=WRITES_ON)),
+        member("x-1", stays),
+        member("x-2", replica_of("x-0", whole=False, up=False)),
+    )
+    return msgspec.structs.replace(facts(*members, on_record=LISTED), writing=WritingRules(half_attached=quorum))
+
+
+def test_one_that_restarted_by_itself_counts_until_others_have_what_it_confirmed() -> None:
+    behind = plan_shard(restarted(replica_of("x-0", offset=99)))
+    assert (behind.steps, behind.waits_for) == ((), "x-1 to have everything that x-2 has confirmed")
+    assert swapped(plan_shard(restarted(replica_of("x-0", offset=100)))).promotable == ["x-1"]
+
+
+def test_without_quorum_one_that_restarted_is_off_the_list_at_once() -> None:
+    assert swapped(plan_shard(restarted(replica_of("x-0", offset=99), quorum=False))).promotable == ["x-1"]
 
 
 def test_without_quorum_nobody_waits() -> None:
