@@ -6,7 +6,7 @@ Owns: the faults. Refuses to know: when one strikes (shard_chaos.py), and what m
 from collections.abc import Sequence
 
 from tests.sim.shard_agents import Machine
-from tests.sim.shard_model import Place, World
+from tests.sim.shard_model import Place, Pod, World
 
 FAULTS = ("process", "pod", "disk", "network", "zone", "ghost", "agent", "hang")
 CUTS = ("network", "zone", "ghost", "agent")
@@ -82,7 +82,7 @@ class Faults:
             if not pod.agent.alive and chance.random() < self._passing * 2:
                 pod.agent.restart(self._world.now)
             if pod.server is not None and pod.server.hung and chance.random() < self._passing:
-                pod.server.hung = False
+                self._wake(pod)
             if pod.agent.machine.is_cut and chance.random() < self._passing / (3 if pod.is_ghost else 1):
                 pod.agent.machine.heal()
 
@@ -101,5 +101,10 @@ class Faults:
         for pod in world.pods():
             if not pod.agent.alive:
                 pod.agent.restart(world.now)
-            if pod.server is not None:
-                pod.server.hung = False
+            self._wake(pod)
+
+    def _wake(self, pod: Pod) -> None:
+        """It does what it was told before anything else."""
+        if pod.server is not None:
+            pod.server.hung = False
+            self._world.do_what_it_was_told(pod)

@@ -41,13 +41,13 @@ class World(Ground):
         for ghost in list(self.ghosts):
             self._haunt(ghost)
         for pod in self.pods():
-            self._catch_up(pod)
+            self.do_what_it_was_told(pod)
             if pod.agent.runs:
                 self._beat(pod)
         self.rules.replicated()
         self.rules.check()
 
-    def _catch_up(self, pod: Pod) -> None:
+    def do_what_it_was_told(self, pod: Pod) -> None:
         """A server that is awake again does what it was told meanwhile."""
         server = pod.server
         if server is not None and not server.hung:

@@ -18,7 +18,7 @@ from valkey_operator.core.shard.facts import (
     is_unbroken,
 )
 from valkey_operator.core.shard.quorum import heirs_needed
-from valkey_operator.core.shard.steps import Detach, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Detach, LookAgain, Reason, ShardPlan, SwapRecord
 from valkey_operator.core.shard.wished import with_wish_met
 from valkey_operator.valkey.states import Health, ProcessState
 
@@ -140,6 +140,10 @@ def _choose_unbroken(facts: ShardFacts, unbroken: list[Member], reason: Reason) 
 def _choose_copy(facts: ShardFacts, reason: Reason) -> ShardPlan:
     if missing := [*_absent(facts), *_silent(facts.members)]:
         return _wait_for(missing)
+    names = {member.name for member in facts.members}
+    if not names <= facts.just_asked:
+        # A leader that was paused does not know who has become primary meanwhile.
+        return ShardPlan(steps=tuple(LookAgain(node=name) for name in sorted(names)))
     best = max(facts.members, key=copy_rank)
     record = msgspec.structs.replace(next_epoch(facts, best), promotable=None, replication_id=None, first_offset=None)
     message = f"{best.name} becomes primary: it has the newest copy on disk"

@@ -1,5 +1,6 @@
 """Who is chosen: an unbroken copy in memory before any on disk, the furthest one, and never on half of the picture."""
 
+import msgspec
 import pytest
 
 from tests.support.shards import (
@@ -20,7 +21,7 @@ from valkey_operator.api.shard import PendingChange, ValkeyShardSpec
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.shard.facts import Member
 from valkey_operator.core.shard.primary import after_restart, first_primary, without_primary
-from valkey_operator.core.shard.steps import Detach, Reason, ShardPlan, SwapRecord
+from valkey_operator.core.shard.steps import Detach, LookAgain, Reason, ShardPlan, SwapRecord
 from valkey_operator.valkey.states import Health, ProcessState
 
 LISTED = record(promotable=["x-1", "x-2"])
@@ -173,6 +174,12 @@ class TestAllRestarted:
         primary = member("x-0", waiting())
         plan = after_restart(facts(primary, replicas=3, on_record=LISTED), primary)
         assert plan == ShardPlan(waits_for="node 1, node 2 to say which data it has")
+
+    def test_everybody_is_asked_once_more_before_a_disk_is_chosen(self) -> None:
+        primary = member("x-0", waiting())
+        known = facts(primary, member("x-1", waiting(rdb=True, epoch=7)), on_record=record(promotable=None))
+        plan = after_restart(msgspec.structs.replace(known, just_asked=frozenset({"x-1"})), primary)
+        assert plan == ShardPlan(steps=(LookAgain(node="x-0"), LookAgain(node="x-1")))
 
     def test_a_new_epoch_is_above_every_mark(self) -> None:
         plan = restarted(member("x-1", waiting(rdb=True, epoch=41)), member("x-2", waiting()))
