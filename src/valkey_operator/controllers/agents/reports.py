@@ -8,6 +8,7 @@ report beside that of its successor, and must not hide it.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -28,6 +29,12 @@ class Received(msgspec.Struct, frozen=True):
 
     view: NodeView
     at: float
+
+
+def _keep_latest(pods: dict[str, Any]) -> None:
+    """Of so many pods of a node the others are long gone."""
+    if len(pods) > MOST_PODS:
+        del pods[next(iter(pods))]
 
 
 def report_lane(change: Change[NodeView]) -> Lane:
@@ -79,6 +86,7 @@ class Reports:
         self._clock = clock
         # Of each node's pods the one that reported last is last.
         self._nodes: dict[Key, dict[str, Received]] = {}
+        self._dropped: dict[Key, dict[str, NodeView]] = {}
         self._subscribers: list[Subscriber[NodeView]] = []
 
     def get(self, key: Key, pod_uid: str | None = None) -> Received | None:
@@ -87,21 +95,25 @@ class Reports:
         return pods.get(pod_uid) if pod_uid is not None else next(reversed(pods.values()), None)
 
     def drop(self, key: Key, pod_uid: str) -> None:
-        """A pod's agent does not answer: what it said may be untrue by now."""
+        """A pod's agent does not answer: what it said may be untrue by now, and what it said before that, too."""
         dropped = self._nodes.get(key, {}).pop(pod_uid, None)
         if dropped is not None:
+            before = self._dropped.setdefault(key, {})
+            before[pod_uid] = dropped.view
+            _keep_latest(before)
             self._tell(Change(key, dropped.view, None))
 
     def put(self, key: Key, view: NodeView) -> None:
         """Keep a report, unless a newer one of the same agent is here; tell what changed beside offsets."""
         pods = self._nodes.setdefault(key, {})
-        known = pods.get(view.pod_uid)
-        if known is not None and known.view.boot_id == view.boot_id and view.seq < known.view.seq:
+        known, dropped = pods.get(view.pod_uid), self._dropped.get(key, {})
+        last = known.view if known is not None else dropped.get(view.pod_uid)
+        if last is not None and last.boot_id == view.boot_id and view.seq < last.seq:
             return
         pods.pop(view.pod_uid, None)
+        dropped.pop(view.pod_uid, None)
         pods[view.pod_uid] = Received(view, self._clock())
-        if len(pods) > MOST_PODS:
-            del pods[next(iter(pods))]
+        _keep_latest(pods)
         old = known.view if known is not None else None
         if old is None or without_positions(old) != without_positions(view):
             self._tell(Change(key, old, view))
@@ -110,12 +122,14 @@ class Reports:
         """The node is gone."""
         last = self.get(key)
         self._nodes.pop(key, None)
+        self._dropped.pop(key, None)
         if last is not None:
             self._tell(Change(key, last.view, None))
 
     def clear(self) -> None:
         """A term begins: what was heard in an earlier one may long be untrue, and another leader heard the rest."""
         self._nodes.clear()
+        self._dropped.clear()
 
     def subscribe(self, subscriber: Subscriber[NodeView]) -> Callable[[], None]:
         """Tell every change from now on, after all that is there already; returns how to end it."""

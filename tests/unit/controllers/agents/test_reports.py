@@ -69,6 +69,16 @@ def test_an_older_report_of_the_same_agent_is_dropped_and_does_not_count_as_hear
     assert len(ground.heard) == 1
 
 
+def test_a_report_from_before_an_agent_fell_silent_is_no_news_of_it() -> None:
+    ground = Ground()
+    ground.put(view(seq=2, starts=2))
+    ground.reports.drop(KEY, "uid")
+    ground.put(view(seq=1, starts=1))
+    assert ground.seen() is None
+    ground.put(view(seq=2, starts=2))
+    assert ground.seen() == view(seq=2, starts=2)
+
+
 def test_an_agent_that_started_anew_counts_from_one() -> None:
     ground = Ground()
     ground.put(view(seq=7), view(seq=1, boot_id="later"))
