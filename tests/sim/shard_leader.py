@@ -96,10 +96,12 @@ class Leader:
     def reaches(self, pod: Pod | None) -> bool:
         return pod is not None and pod.agent.runs and not pod.agent.machine.off_operator
 
-    def lets_write(self, node: str, epoch: int) -> bool:
-        """Leave to the primary on record, while no change is announced."""
+    def lets_write(self, node: str, epoch: int, uid: str) -> bool:
+        """Leave to the primary on record, while no change is announced; to its later pods if nobody could take over."""
         seen = self.look()
         if seen is None or (seen.record.primary, seen.record.epoch, seen.record.pending) != (node, epoch, None):
+            return False
+        if seen.record.promotable and seen.record.primary_pod not in {None, uid}:
             return False
         self._gave_leave_at = self._world.now
         return True
@@ -250,7 +252,7 @@ class Leader:
         if not isinstance(step, Promote | Open) or not self.in_office:
             return None
         heard = self.reports.get(key_of(step.node), uids[step.node])
-        if heard is None or not self.lets_write(step.node, epoch_of(seen.record)):
+        if heard is None or not self.lets_write(step.node, epoch_of(seen.record), uids[step.node] or ""):
             return None
         return pb.Leave(boot_id=heard.view.boot_id, clock_ms=heard.view.clock_ms)
 

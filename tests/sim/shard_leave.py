@@ -18,7 +18,7 @@ LEASE_S = 6.0
 ANSWER_WITHIN = 2.0
 """How long an agent waits for the API server."""
 
-AskOperator = Callable[[str, int], bool]
+AskOperator = Callable[[str, int, str], bool]
 
 
 class Lease:
@@ -54,7 +54,7 @@ class Leave:
         self._places = places
         self._record = record
         self.lease = Lease()
-        self.ask_operator: AskOperator = lambda _node, _epoch: False
+        self.ask_operator: AskOperator = lambda _node, _epoch, _uid: False
         self.is_slow: Callable[[], bool] = lambda: False
         """Whether time passes between two questions of the same agent."""
         self.ghosts_grant = False
@@ -113,7 +113,7 @@ class Leave:
         is_ours = record is not None and self._is_unchanged(record, pod)
         if not any(terms.sets) and is_ours and record is not None and not record.promotable:
             agent.keep(msgspec.structs.replace(agent.promise, alone=True), pod.server, now)
-        elif not agent.machine.off_operator and self.ask_operator(pod.node, agent.promise.epoch):
+        elif not agent.machine.off_operator and self.ask_operator(pod.node, agent.promise.epoch, pod.uid):
             agent.take(operator=now)
         elif (asked_at := self._without_operator_at(agent, now)) is not None and is_ours:
             agent.take(record=now if self.counts_from_the_record else asked_at)

@@ -31,8 +31,8 @@ class Operator:
         world.leave.ask_operator = self._lets_write
         self.elect()
 
-    def _lets_write(self, node: str, epoch: int) -> bool:
-        return self.leader is not None and self.leader.lets_write(node, epoch)
+    def _lets_write(self, node: str, epoch: int, uid: str) -> bool:
+        return self.leader is not None and self.leader.lets_write(node, epoch, uid)
 
     def elect(self) -> None:
         """Somebody leads, if that is possible."""

@@ -40,7 +40,7 @@ async def speak_with_operator(settings: AgentSettings, node: Node, tls: Reloadin
     log.info("orders are taken", address=settings.grpc_address)
     try:
         line = LeaderLine(_addresses(settings.operators), Peer(operator, tls))
-        keeper.ask_operator = partial(ask_leave, line)
+        keeper.ask_operator = partial(ask_leave, line, settings.pod_uid)
         events = Events(node, line, random.Random())  # noqa: S311
         await asyncio.gather(events.send_all(), service.clients.run())
     finally:

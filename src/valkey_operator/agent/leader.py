@@ -88,10 +88,10 @@ class LeaderLine:
             return None
 
 
-async def ask_leave(line: LeaderLine, epoch: int) -> float | None:
-    """When the leader was asked for leave to write, if it grants this epoch."""
+async def ask_leave(line: LeaderLine, pod_uid: str, epoch: int) -> float | None:
+    """When the leader was asked for leave to write, if it grants this epoch to this pod."""
     asked_at = asyncio.get_running_loop().time()
-    request = pb.LicenceRequest(epoch=epoch).SerializeToString()
+    request = pb.LicenceRequest(epoch=epoch, pod_uid=pod_uid).SerializeToString()
     return asked_at if await line.ask("/v1/licence", lambda: request, is_granted) else None
 
 

@@ -29,11 +29,16 @@ class Grants:
         self._begun = self._clock()
         self._given.clear()
 
-    def may_write(self, node: Key, epoch: int) -> bool:
-        """Whether a node may write in an epoch."""
+    def may_write(self, node: Key, epoch: int, pod_uid: str) -> bool:
+        """Whether a node may write in an epoch; where somebody could take over, only its pod that is on record.
+
+        A later one has lost what those have who could.
+        """
         shard = Key(node.namespace, node.name.rpartition("-")[0])
         found = self._records.get(shard) if self._records is not None else None
         if found is None or (found.spec.primary, found.spec.epoch, found.spec.pending) != (node.name, epoch, None):
+            return False
+        if found.spec.promotable and found.spec.primary_pod not in {None, pod_uid}:
             return False
         self._given[shard] = self._clock()
         return True

@@ -105,7 +105,7 @@ class Agents:
     def _leave_for(self, target: Target, epoch: int) -> pb.Leave | None:
         """Leave to the primary on record, from when it last spoke to us: so it need not come back and ask."""
         heard = self._reports.get(target.key, target.pod_uid)
-        if heard is None or not heard.view.clock_ms or not self._grants.may_write(target.key, epoch):
+        if heard is None or not heard.view.clock_ms or not self._grants.may_write(target.key, epoch, target.pod_uid):
             return None
         return pb.Leave(boot_id=heard.view.boot_id, clock_ms=heard.view.clock_ms)
 

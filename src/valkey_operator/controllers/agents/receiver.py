@@ -79,8 +79,9 @@ class Receiver:
         return _page(pb.Ack(boot_id=report.boot_id, seq=report.seq, term=term), http.HTTPStatus.OK)
 
     def _grant(self, node: Key, body: bytes, _term: int) -> Page:
-        epoch = pb.LicenceRequest.FromString(body).epoch
-        return _page(pb.LicenceReply(granted=self._grants.may_write(node, epoch)), http.HTTPStatus.OK)
+        asked = pb.LicenceRequest.FromString(body)
+        granted = self._grants.may_write(node, asked.epoch, asked.pod_uid)
+        return _page(pb.LicenceReply(granted=granted), http.HTTPStatus.OK)
 
 
 def _page(message: Message, status: http.HTTPStatus) -> Page:

@@ -86,6 +86,9 @@ class Records:
         ({"epoch": 8}, False),
         ({"primary": "cart-1"}, False),
         ({"pending": PendingChange(epoch=8)}, False),
+        ({"promotable": ["cart-1"], "primary_pod": "uid"}, True),
+        ({"promotable": ["cart-1"], "primary_pod": "former"}, False),
+        ({"primary_pod": "former"}, True),
     ],
 )
 def test_leave_to_write_is_given_to_the_primary_on_record_while_no_change_is_announced(
@@ -93,7 +96,7 @@ def test_leave_to_write_is_given_to_the_primary_on_record_while_no_change_is_ann
 ) -> None:
     ground = Ground()
     spec = {"owner": ShardOwner(kind="Valkey", name="cart"), "index": 0, "epoch": 7, "primary": "cart-0", **changes}
-    asked = pb.LicenceRequest(epoch=7).SerializeToString()
+    asked = pb.LicenceRequest(epoch=7, pod_uid="uid").SerializeToString()
 
     def answer() -> bool:
         page = ground.receiver.routes[b"/v1/licence"](Post(NODE, asked))

@@ -408,10 +408,12 @@ class ForgetRequest(_message.Message):
     def __init__(self, order: _Optional[_Union[Order, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...
 
 class LicenceRequest(_message.Message):
-    __slots__ = ("epoch",)
+    __slots__ = ("epoch", "pod_uid")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
+    POD_UID_FIELD_NUMBER: _ClassVar[int]
     epoch: int
-    def __init__(self, epoch: _Optional[int] = ...) -> None: ...
+    pod_uid: str
+    def __init__(self, epoch: _Optional[int] = ..., pod_uid: _Optional[str] = ...) -> None: ...
 
 class LicenceReply(_message.Message):
     __slots__ = ("granted",)
