@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from valkey_operator.api.shard import PendingChange
 from valkey_operator.core.shard.announcement import LOOK_EVERY_S, announce, is_patience_over
-from valkey_operator.core.shard.facts import Member, ShardFacts, has_no_server, runs_as
+from valkey_operator.core.shard.facts import Member, ShardFacts, follows, has_no_server, runs_as
 from valkey_operator.core.shard.isolated import is_isolated
 from valkey_operator.core.shard.primary import choose_heir
 from valkey_operator.core.shard.proof import has_ended, is_missed, takes_no_writes
@@ -58,8 +58,9 @@ def _choose(facts: ShardFacts, heirs: Sequence[Member]) -> ShardPlan:
 
 
 def _to_detach(facts: ShardFacts, primary: Member, pending: PendingChange) -> list[str]:
-    """All that were heard of and could grant or write in the present epoch."""
-    concerned = {primary.name, *(facts.record.promotable or ())}
+    """All that were heard of and could write or grant in the present epoch, or are counted by a server that writes."""
+    followers = {member.name for member in facts.members if follows(member.view, primary.address)}
+    concerned = {primary.name, *(facts.record.promotable or ()), *followers}
     return [
         member.name
         for member in facts.members

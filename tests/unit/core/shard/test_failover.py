@@ -204,6 +204,15 @@ class TestAPodThatWasReplaced:
         assert (found.primary_pod, found.epoch) == ("uid", 7)
 
 
+class TestAReplicaThatIsNotOnRecord:
+    """It grants nothing; but a server whose agent is dead counts it, and takes writes for it."""
+
+    def test_is_detached_with_the_others(self) -> None:
+        unlisted = member("x-2", missing())
+        plan = plan_shard(shard(SILENT, member("x-1", deaf()), unlisted, on_record=announced(promotable=["x-1"])))
+        assert plan.steps == (Detach(nodes=("x-2",)),)
+
+
 class TestAReplicaThatIsSilent:
     """It may have more than the others, and is waited for, but not for ever."""
 
@@ -224,6 +233,13 @@ class TestAReplicaThatIsSilent:
         rules = msgspec.structs.replace(RULES, half_attached=True, min_replicas=2)
         members = (DEAD, member("x-1", deaf()), member("x-2"))
         assert swapped(plan_shard(shard(*members, on_record=announced(60), writing=rules))).primary == "x-1"
+
+    def test_is_waited_for_with_quorum_where_it_was_chosen_as_the_one_that_has_most(self) -> None:
+        rules = msgspec.structs.replace(RULES, half_attached=True, min_replicas=2)
+        on_record = announced(60, promotable=["x-1"], first_offset=100)
+        plan = plan_shard(shard(SILENT, member("x-1", deaf(offset=90)), on_record=on_record, writing=rules))
+        assert plan.steps == ()
+        assert "1 of x-1 with all their data, of which 0 were reached" in (plan.waits_for or "")
 
 
 class TestAPrimaryThatHangs:
