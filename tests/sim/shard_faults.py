@@ -52,6 +52,7 @@ class Faults:
         machine.off_operator, machine.off_api = chance.random() < 0.7, chance.random() < 0.6
         is_apart = not machine.off_operator or chance.random() < 0.7
         machine.zone = self._new_zone() if is_apart else 0
+        self._world.rules.excuse_plans()
         self._world.tell(f"a machine is cut off: {machine}")
 
     def _cut_together(self, *places: Place) -> None:
@@ -59,6 +60,7 @@ class Faults:
         zone = self._new_zone()
         for place in places:
             place.machine.zone, place.machine.off_operator, place.machine.off_api = zone, True, True
+        self._world.rules.excuse_plans()
         self._world.tell(f"a zone is cut off: {', '.join(place.name for place in places)}")
 
     def _make_ghost(self, place: Place) -> None:

@@ -193,6 +193,8 @@ class World(Ground):
         place.pod, pod.agent.alive = None, False
         self.tell(f"{place.name} has stopped")
         if server is not None:
+            self.notice_cuts(pod, server)
+            server.hang_up()
             self.detach_from(server)
         self.rules.ended(place.name, by_plan=pod.leaves_by_plan)
         self.rules.check()

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from tests.sim.shard_agents import FIRST_LOOK_AFTER
 from tests.sim.shard_pods import Place, Pod
-from tests.sim.shard_servers import BrokenRuleError, Server
+from tests.sim.shard_servers import LAG_LASTS, BrokenRuleError, Server
 from valkey_operator.api.shard import ValkeyShardSpec
 from valkey_operator.core.names import PRIMARY_ANNOTATION
 
@@ -51,6 +51,7 @@ class Rules:
         self._forked = False
         self._chosen: dict[int, str | None] = {}
         self._promised: dict[str, int] = {}
+        self._haunted_at = -LAG_LASTS
 
     # --- writers ------------------------------------------------------------------------------------------------------
 
@@ -71,8 +72,10 @@ class Rules:
     def _is_held(self, pod: Pod) -> bool:
         """Whether something keeps it from writing on: who was alone needs nobody's leave, and may become a ghost."""
         has_agent = pod.agent.runs and self._world.now - pod.agent.began >= FIRST_LOOK_AFTER
-        # The ghost of a replica is counted by a server; that is the open fault of grants by node.
-        refuses = self._world.durability == "Quorum" and not any(each.is_ghost for each in self._world.pods())
+        # The ghost of a replica is counted by a server, and for a while after its end.
+        if any(each.is_ghost for each in self._world.pods()):
+            self._haunted_at = self._world.now
+        refuses = self._world.durability == "Quorum" and self._world.now > self._haunted_at + LAG_LASTS
         return not pod.was_alone and (has_agent or refuses)
 
     def becomes_primary(self, pod: Pod, server: Server) -> None:
@@ -80,8 +83,8 @@ class Rules:
         epoch = pod.agent.promise.epoch
         if self._chosen.get(epoch) != pod.node:
             raise BrokenRuleError(f"{pod.node} becomes primary in epoch {epoch}, which is of {self._chosen.get(epoch)}")
-        if pod.is_ghost:
-            return  # it was given up by who deleted it by force, and obeys what it was told before that
+        if pod.is_ghost or self._is_outlived(pod):
+            return  # it was given up, and obeys what it was told before that
         if self._forked:
             # Two took writes where nothing kept one from it: a cache, or no agent. What either had may be lost.
             self.binding, self._forked = self.binding & set(server.values), False
@@ -90,6 +93,11 @@ class Rules:
             confirmed = ", confirmed ones among them" if lost & self.confirmed else ""
             raise BrokenRuleError(f"{pod.node} becomes primary without {sorted(lost)}{confirmed}")
         self._release_disks()
+
+    def _is_outlived(self, pod: Pod) -> bool:
+        """Whether its agent has died, and others are of a newer epoch since: nothing keeps it from what it was told."""
+        record = self._world.record
+        return not pod.agent.runs and record is not None and pod.agent.promise.epoch < record.epoch
 
     def _release_disks(self) -> None:
         """Somebody has all that was kept on purpose."""

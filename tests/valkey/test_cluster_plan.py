@@ -16,7 +16,7 @@ from valkey_operator.core.cluster.slots import first_slots
 from valkey_operator.core.cluster.view import merge_views
 from valkey_operator.valkey.slots import ALL_SLOTS
 
-pytestmark = pytest.mark.every_version
+pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
 
 SIX = ("c-0-0", "c-0-1", "c-1-0", "c-1-1", "c-2-0", "c-2-1")
 
