@@ -114,6 +114,7 @@ bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also
 	$(VENV)/python -m bench.valkey_start
 	$(VENV)/python -m bench.valkey_reaction
 	$(VENV)/python -m bench.valkey_rest
+	$(VENV)/python -m bench.cluster_start
 	$(VENV)/python -m bench.cluster_rest
 
 .PHONY: faults
