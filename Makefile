@@ -114,6 +114,9 @@ bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also
 	$(VENV)/python -m bench.valkey_start
 	$(VENV)/python -m bench.valkey_reaction
 	$(VENV)/python -m bench.valkey_rest
+	$(VENV)/python -m bench.cluster_start
+	$(VENV)/python -m bench.cluster_rest
+	$(VENV)/python -m bench.cluster_reshard
 
 .PHONY: faults
 faults: $(READY) cluster deploy ## break Valkeys for an hour, into bench/results and docs/reliability.md (ARGS=--minutes=10)

@@ -1,100 +1,21 @@
 """What twenty Valkeys cost when nothing happens: requests to the API server, memory of operator and agents."""
 
 import argparse
-import time
-from pathlib import Path
-from typing import Any
 
-from bench.results_file import append, summary
-from tests.e2e.cluster import Cluster, cluster_under_test
+from bench.at_rest import rest
+from bench.results_file import append
+from tests.e2e.cluster import cluster_under_test
 from tests.e2e.valkeys import valkey
 
-OPERATOR = "valkey-operator-system"
-SELECTOR = "app.kubernetes.io/name=valkey-operator"
 VALKEYS = 20
-REQUESTS = "valkey_operator_api_requests_total"
-TERM = "valkey_operator_leader_term"
-MIB = 2**20
-
-
-def operator_pods(cluster: Cluster) -> list[str]:
-    pods = cluster.get("pods", namespace=OPERATOR, selector=SELECTOR)["items"]
-    return [pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-
-
-def samples(cluster: Cluster, pod: str) -> dict[str, float]:
-    page = cluster.kubectl("get", "--raw", f"/api/v1/namespaces/{OPERATOR}/pods/{pod}:8081/proxy/metrics")
-    parts = (line.rpartition(" ") for line in page.splitlines() if line.startswith((REQUESTS, TERM)))
-    return {name: float(value) for name, _, value in parts}
-
-
-def sent_between(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    """Requests by method, resource and code; those that were not sent are left out."""
-    counts = {key: value - before.get(key, 0) for key, value in after.items() if key.startswith(REQUESTS)}
-    return {key.removeprefix(REQUESTS): count for key, count in counts.items() if count}
-
-
-def processes(testbed: str, program: str) -> list[int]:
-    """Of our programs in containers of one testbed."""
-    found = []
-    for path in Path("/proc").iterdir():
-        try:
-            command = (path / "cmdline").read_bytes().split(b"\0") if path.name.isdecimal() else []
-            is_ours = f"/testbed-{testbed}/" in (path / "cgroup").read_text() if command else False
-        except OSError:
-            continue
-        if is_ours and command[0].endswith(b"python3") and {b"valkey_operator", program.encode()} <= set(command):
-            found.append(int(path.name))
-    return found
-
-
-def memory(pid: int) -> dict[str, float]:
-    """Resident and anonymous memory of one process, MiB."""
-    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
-    return {name: int(fields[name].split()[0]) * 1024 / MIB for name in ("VmRSS", "RssAnon")}
-
-
-def cgroup_without_cache(pid: int) -> float:
-    """What the container of a process is charged for, without the page cache, MiB."""
-    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    unified = next((line.split("::")[1] for line in lines if line.startswith("0::")), None)
-    legacy = next((line.split(":", 2)[2] for line in lines if ":memory:" in line), None)
-    folder = Path(f"/sys/fs/cgroup/memory{legacy}") if legacy else Path(f"/sys/fs/cgroup{unified}")
-    usage = folder / ("memory.usage_in_bytes" if legacy else "memory.current")
-    stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-    return (int(usage.read_text()) - int(stat["total_cache" if legacy else "file"])) / MIB
-
-
-def rest(cluster: Cluster, seconds: float) -> dict[str, Any]:
-    assert cluster.testbed is not None, "memory is read from this machine's processes; unset KUBECONFIG"
-    testbed = cluster.testbed.name
-    with cluster.namespace("bench") as namespace:
-        cluster.apply(*(valkey(f"rest{index}") for index in range(VALKEYS)), namespace=namespace)
-        wait = ("wait", "valkey", "--all", "--for=jsonpath={.status.state}=Ready", f"--namespace={namespace}")
-        cluster.kubectl(*wait, "--timeout=300s", timeout_s=310)
-        time.sleep(60)  # the last events are sent, the last status is written
-        pods = operator_pods(cluster)
-        before = {pod: samples(cluster, pod) for pod in pods}
-        time.sleep(seconds)
-        after = {pod: samples(cluster, pod) for pod in pods}
-        sent = {"leader" if after[pod][TERM] else "standby": sent_between(before[pod], after[pod]) for pod in pods}
-        operators = sorted(cgroup_without_cache(pid) for pid in processes(testbed, "operator"))
-        agents = [memory(pid) for pid in processes(testbed, "agent")]
-        return {
-            "seconds": seconds,
-            "requests": sent,
-            "operators_cgroup_mib": [round(each, 1) for each in operators],
-            "agents_rss_mib": summary([each["VmRSS"] for each in agents]),
-            "agents_anonymous_mib": summary([each["RssAnon"] for each in agents]),
-        }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="of rest (default: %(default)s)")
     args = parser.parse_args()
-    cluster = cluster_under_test()
-    figures = rest(cluster, args.seconds)
+    manifests = [valkey(f"rest{index}") for index in range(VALKEYS)]
+    figures = rest(cluster_under_test(), "valkey", manifests, args.seconds)
     print(f"{figures}\nkept in {append('valkey_rest', figures)}")
 
 

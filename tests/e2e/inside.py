@@ -26,9 +26,9 @@ class Inside:
         assert self._process.stdout is not None
         assert self._process.stdout.readline(), f"it ended at once, with {self._process.wait(ENDS_WITHIN_S)}"
 
-    def end(self) -> Any:
+    def end(self, within_s: float = ENDS_WITHIN_S) -> Any:
         """What it says in the end."""
-        said, _ = self._process.communicate("\n", timeout=ENDS_WITHIN_S)
+        said, _ = self._process.communicate("\n", timeout=within_s)
         assert self._process.returncode == 0, said
         return json.loads(said)
 

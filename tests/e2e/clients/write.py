@@ -1,7 +1,8 @@
-"""`python -m tests.e2e.clients.write LIBRARY HOST`: write until standard input ends, then read everything again.
+"""`python -m tests.e2e.clients.write LIBRARY HOST [PREFIX]`: write until standard input ends, then read it all again.
 
-The password is in $PASSWORD. Says one JSON object in the end: how many writes were acknowledged, which of them are
-lost, and what the library did not absorb by itself. A write that failed is tried again, as an application would.
+The password is in $PASSWORD. Keys begin with the prefix, so that several writers keep out of each other's way. Says one
+JSON object in the end: how many writes were acknowledged, which of them are lost, and what the library did not absorb
+by itself. A write that failed is tried again, as an application would.
 """
 
 import json
@@ -53,12 +54,12 @@ def is_told_to_stop() -> bool:
     return bool(select.select([sys.stdin], [], [], PACE_S)[0])
 
 
-def write_until_told(client: Client) -> tuple[int, list[str]]:
+def write_until_told(client: Client, prefix: str) -> tuple[int, list[str]]:
     """The number of writes, which are numbered from one, and what did not go well on the way."""
     number, problems = 0, []
     while not is_told_to_stop():
         try:
-            client.set(f"client:{number + 1}", str(number + 1))
+            client.set(f"{prefix}:{number + 1}", str(number + 1))
         except Exception as problem:  # noqa: BLE001 - whatever a library lets through
             problems.append(f"{type(problem).__name__}: {problem}")
             continue
@@ -68,8 +69,8 @@ def write_until_told(client: Client) -> tuple[int, list[str]]:
     return number, problems
 
 
-def lost(client: Client, count: int) -> list[int]:
-    return [number for number in range(1, count + 1) if client.get(f"client:{number}") != str(number).encode()]
+def lost(client: Client, prefix: str, count: int) -> list[int]:
+    return [number for number in range(1, count + 1) if client.get(f"{prefix}:{number}") != str(number).encode()]
 
 
 def say(line: str) -> None:
@@ -78,11 +79,12 @@ def say(line: str) -> None:
 
 
 def main() -> None:
-    library, host = sys.argv[1:]
+    library, host, *given = sys.argv[1:]
+    prefix = given[0] if given else "client"
     begun = time.monotonic()
     client = LIBRARIES[library](host, os.environ["PASSWORD"])
-    count, problems = write_until_told(client)
-    told = {"written": count, "lost": lost(client, count), "problems": problems, "s": time.monotonic() - begun}
+    count, problems = write_until_told(client, prefix)
+    told = {"written": count, "lost": lost(client, prefix, count), "problems": problems, "s": time.monotonic() - begun}
     say(json.dumps(told))
 
 
