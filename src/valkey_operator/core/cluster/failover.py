@@ -64,6 +64,13 @@ def fail_over(cluster: Cluster) -> ClusterPlan:
     return _order(cluster, losses[:1], FailoverKind.TAKEOVER)
 
 
+def rivals(cluster: Cluster) -> list[str]:
+    """Replicas of which one has to be chosen: how far they are is no news, so it is known only of whom was asked."""
+    lost = [node for node in cluster.view.nodes.values() if node.slots and not _lives(cluster, node)]
+    groups = [[each.name for each in cluster.followers.get(node.id, ()) if is_whole_replica(each)] for node in lost]
+    return [name for group in groups if len(group) > 1 for name in group]
+
+
 def mend_takeover(cluster: Cluster) -> ClusterPlan:
     """Whoever took slots by its own word must have a higher epoch than the one it took them from."""
     for attempt in cluster.facts.record.attempts:
