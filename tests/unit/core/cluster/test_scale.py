@@ -12,6 +12,7 @@ from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.roll import next_turns
 from valkey_operator.core.cluster.scale import asked_size, needed_places, removable
 from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Forget, Open, Remember
+from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
 from valkey_operator.valkey.states import ProcessState
 
 EMPTIED = {**formed(), "c-3-0": Told(name="c-3-0", epoch=9), "c-3-1": Told(name="c-3-1", primary="c-3-0")}
@@ -51,6 +52,22 @@ class TestAShardThatShallGo:
 
     def test_stays_while_it_holds_a_slot_open(self) -> None:
         assert gone(with_node(EMPTIED, "c-3-0", takes={0: "c-0-0"})) == []
+
+    def test_stays_while_slots_are_on_their_way_to_it(self) -> None:
+        """They may arrive before its servers are ended."""
+        begun = SlotMigration(
+            name="m",
+            importing=False,
+            source=id_of("c-0-0"),
+            target=id_of("c-3-0"),
+            slots=slots("0-9"),
+            state=MigrationState.UNDER_WAY,
+            message="",
+            updated_s=int(NOW.timestamp()),
+        )
+        world = with_node(EMPTIED, "c-0-0", member={"migrations": (begun,)})
+        assert gone(world) == []
+        assert "slots on their way to be settled, before shard 3 goes" in plan_cluster(facts(world)).waits_for
 
 
 class TestFewerReplicas:
