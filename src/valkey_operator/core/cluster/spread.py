@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from valkey_operator.core.cluster.facts import Member, is_linked, runs, stays
 from valkey_operator.core.cluster.roles import Cluster
+from valkey_operator.core.cluster.slots import moves_to
 
 _REST = timedelta(seconds=10)
 """After any change of a primary, before one is moved only to be better placed."""
@@ -48,7 +49,8 @@ def _is_calm(cluster: Cluster) -> bool:
     members = cluster.facts.members
     calm_since = max((each.at for each in cluster.facts.record.attempts), default=None)
     rested = calm_since is None or cluster.facts.now - calm_since > _REST
-    settled = cluster.view.is_agreed and not cluster.view.open_slots and rested
+    moving = cluster.strays() or moves_to(cluster.held_slots(), cluster.facts.shards)
+    settled = cluster.view.is_agreed and not cluster.view.open_slots and rested and not moving
     sizes = {shard for shard in cluster.primaries if shard < cluster.facts.shards}
     in_sync = all(runs(each) and (is_linked(each) or cluster.primaries.get(each.shard) is each) for each in members)
     return settled and in_sync and len(sizes) == cluster.facts.shards and not any(each.stale for each in members)
