@@ -144,7 +144,9 @@ class TestPrimariesOnOneMachine:
     def test_are_left_alone_for_a_while_after_a_change(self) -> None:
         at = NOW - timedelta(seconds=5)
         attempt = Attempt(shard=0, kind=FailoverKind.FORCE, source="x", target="c-0-0", at=at)
-        assert handed(self.placed(record=ClusterRecord(formed=True, attempts=(attempt,)))) == []
+        found = self.placed(record=ClusterRecord(formed=True, attempts=(attempt,)))
+        assert handed(found) == []
+        assert found.look_after_s == 5, "nobody else would look again"
 
     def test_go_to_the_zone_that_the_spec_gives_to_their_shard(self) -> None:
         assert handed(self.placed(zones=("x", "y", "x"))) == ["c-1-1"]
