@@ -102,19 +102,16 @@ def _is_outranked(cluster: Cluster, attempt: Attempt, target: Member) -> bool:
 
 
 def _order(cluster: Cluster, losses: list[Loss], kind: FailoverKind) -> ClusterPlan:
-    due = [loss for loss in losses if _is_due(cluster, loss)]
-    if not due:
+    """One at a time: two that ask for votes in one epoch get some each, and both wait for their next try."""
+    due = next((loss for loss in losses if _is_due(cluster, loss)), None)
+    if due is None:
         return wait_for(look_after_s=_ONE_LOOK_S) if losses else NOTHING
-    now = cluster.facts.now
-    attempts = [
-        Attempt(shard=loss.heir.shard, kind=kind, source=loss.owner.id, target=loss.heir.name, at=now) for loss in due
-    ]
-    record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, *attempts))
-    message = "; ".join(f"{loss.heir.name} takes over from {_name(loss.owner)}" for loss in due)
+    heir, now = due.heir, cluster.facts.now
+    attempt = Attempt(shard=heir.shard, kind=kind, source=due.owner.id, target=heir.name, at=now)
+    record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, attempt))
+    message = f"{heir.name} takes over from {_name(due.owner)}"
     remember = Remember(record=record, reason=_REASONS[kind], message=message)
-    return ClusterPlan(
-        steps=(remember, *(Failover(node=loss.heir.name, kind=kind) for loss in due)), look_after_s=_ONE_LOOK_S
-    )
+    return ClusterPlan(steps=(remember, Failover(node=heir.name, kind=kind)), look_after_s=_ONE_LOOK_S)
 
 
 def _losses(cluster: Cluster, lost: list[NodeTruth]) -> list[Loss]:

@@ -103,6 +103,13 @@ class TestAnOwnerThatDied:
         assert ordered(plan_cluster(found)) == [Failover(node="c-0-1", kind=FailoverKind.FORCE)]
 
 
+def test_of_two_owners_that_died_one_is_replaced_after_the_other_or_their_heirs_would_share_the_votes() -> None:
+    world = with_node(with_node(formed(5), "c-0-0", process=DEAD), "c-1-0", process=DEAD)
+    assert ordered(plan(world, shards=5)) == [Failover(node="c-0-1", kind=FailoverKind.FORCE)]
+    under_way = attempted(0.1)
+    assert ordered(plan(world, shards=5, record=under_way)) == [Failover(node="c-1-1", kind=FailoverKind.FORCE)]
+
+
 def _following(member: Any, node_id: str) -> Any:
     own = msgspec.structs.replace(member.seen.myself, primary=node_id)
     return msgspec.structs.replace(member, seen=msgspec.structs.replace(member.seen, myself=own))
