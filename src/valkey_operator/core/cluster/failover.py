@@ -20,7 +20,7 @@ from valkey_operator.core.cluster.facts import (
     runs,
     takes_no_writes,
 )
-from valkey_operator.core.cluster.roles import Cluster, best_of, is_reborn
+from valkey_operator.core.cluster.roles import Cluster, best_of, is_primary, is_reborn
 from valkey_operator.core.cluster.steps import (
     NOTHING,
     BumpEpoch,
@@ -36,6 +36,8 @@ from valkey_operator.core.shard.facts import copy_newness
 from valkey_operator.valkey.info import Role
 
 WATCH_S = 2.0
+HANDOVER_S = 5.0
+"""A server gives up a handover only then; a second replica that is told to meanwhile would run against the first."""
 _ONE_LOOK_S = 0.05
 _REASONS = {FailoverKind.FORCE: Reason.FAILOVER, FailoverKind.TAKEOVER: Reason.TAKEOVER}
 
@@ -82,16 +84,23 @@ def mend_takeover(cluster: Cluster) -> ClusterPlan:
 
 def recent_attempt(cluster: Cluster, shard: int) -> Attempt | None:
     """A failover of that shard which was ordered a moment ago, and may still take effect."""
-    horizon = cluster.facts.now - timedelta(seconds=WATCH_S)
-    return next((each for each in cluster.facts.record.attempts if each.shard == shard and each.at > horizon), None)
+    of_shard = (each for each in cluster.facts.record.attempts if each.shard == shard)
+    return next((each for each in of_shard if cluster.facts.now - each.at < _works_for(cluster, each)), None)
 
 
 def with_attempts(cluster: Cluster, *new: Attempt) -> tuple[Attempt, ...]:
     """The attempts to remember: these, and those of others that nothing has come of yet."""
     changed = {each.shard for each in new}
-    horizon = cluster.facts.now - timedelta(seconds=2 * cluster.facts.node_timeout_s + WATCH_S)
+    horizon = cluster.facts.now - timedelta(seconds=max(2 * cluster.facts.node_timeout_s, HANDOVER_S) + WATCH_S)
     kept = (each for each in cluster.facts.record.attempts if each.shard not in changed and each.at > horizon)
     return (*kept, *new)
+
+
+def _works_for(cluster: Cluster, attempt: Attempt) -> timedelta:
+    target = cluster.facts.member(attempt.target)
+    if attempt.kind is not FailoverKind.PLANNED or target is None or is_dead(target):
+        return timedelta(seconds=WATCH_S)
+    return timedelta(seconds=WATCH_S if is_primary(cluster.view, target) else HANDOVER_S)
 
 
 def _is_outranked(cluster: Cluster, attempt: Attempt, target: Member) -> bool:

@@ -112,6 +112,17 @@ class TestAPrimaryThatHandsOver:
         assert handed(plan_cluster(facts(cordoned, shards=5))) == []
         assert handed(plan_cluster(facts(leaving, shards=5))) == ["c-0-1"]
 
+    @pytest.mark.parametrize(("seconds_ago", "ordered"), [(4.9, []), (5.1, ["c-0-1"])])
+    def test_is_not_told_to_again_while_the_server_may_still_do_so(
+        self, seconds_ago: float, ordered: list[str]
+    ) -> None:
+        at = NOW - timedelta(seconds=seconds_ago)
+        begun = Attempt(shard=0, kind=FailoverKind.PLANNED, source=id_of("c-0-0"), target="c-0-2", at=at)
+        world = with_node(formed(replicas=3), "c-0-0", member={"cordoned": True})
+        found = plan_cluster(facts(world, replicas=3, record=ClusterRecord(formed=True, attempts=(begun,))))
+        assert handed(found) == ordered
+        assert found.look_after_s is not None
+
     def test_does_so_also_in_a_shard_that_is_being_emptied(self) -> None:
         world = with_node(EMPTIED, "c-0-0", slots=slots("1-5461"))
         world = with_node(world, "c-3-0", slots=slots("0"), member={"pod_leaving": True})
