@@ -179,7 +179,7 @@ class TestAChangedSpec:
         assert turns(with_node(formed(), "c-0-0", member={"stale": True})) == []
 
     def test_replaces_primaries_without_replicas_one_at_a_time(self) -> None:
-        assert turns(all_nodes(formed(replicas=1), member={"stale": True}), replicas=1) == ["c-0-0"]
+        assert turns(all_nodes(formed(5, 1), member={"stale": True}), shards=5, replicas=1) == ["c-0-0"]
 
     def test_replaces_a_primary_without_slots_as_if_it_were_a_replica(self) -> None:
         stale = with_node(EMPTIED, "c-3-0", member={"stale": True})
