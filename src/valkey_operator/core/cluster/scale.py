@@ -7,7 +7,7 @@ Refuses to know: how slots leave it (migrate.py), and who takes over from a prim
 
 from collections.abc import Collection
 
-from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs, stays
 from valkey_operator.core.cluster.moving import moving_shards
 from valkey_operator.core.cluster.roles import Cluster, is_primary
 from valkey_operator.core.cluster.steps import ClusterPlan, wait_for
@@ -82,7 +82,7 @@ def _nobody_misses(cluster: Cluster, member: Member) -> bool:
     if member.shard >= cluster.facts.shards:
         return _doubt(cluster, cluster.facts.of_shard(member.shard)) is None
     primary = cluster.primaries.get(member.shard)
-    if primary is None or not primary.wanted or not runs(primary) or cluster.view.slots_of(member):
+    if primary is None or not (stays(primary) and runs(primary)) or cluster.view.slots_of(member):
         return False
     if cluster.lost_owner_followed(member) is not None:
         return False

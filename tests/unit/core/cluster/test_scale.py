@@ -83,6 +83,10 @@ class TestFewerReplicas:
     def test_none_goes_while_those_who_stay_have_no_copy(self) -> None:
         assert gone(with_node(formed(replicas=3), "c-0-1", linked=False), replicas=2) == ["c-1-2", "c-2-2"]
 
+    def test_the_last_copy_stays_while_the_pod_of_the_primary_is_being_stopped(self) -> None:
+        world = with_node(formed(), "c-0-0", member={"pod_leaving": True})
+        assert gone(world, replicas=1) == ["c-1-1", "c-2-1"]
+
     @pytest.mark.parametrize("process", [ProcessState.RUNNING, ProcessState.WAITING])
     def test_the_copy_of_an_owner_that_lost_its_volume_stays_until_it_has_taken_over(
         self, process: ProcessState
