@@ -149,10 +149,12 @@ def is_well(cluster: AgentCluster) -> Callable[[ClusterFacts], bool]:
 
 
 @contextlib.asynccontextmanager
-async def open_agents(version: str, folder: Path, names: Iterable[str]) -> AsyncIterator[dict[str, ClusterAgent]]:
+async def open_agents(
+    version: str, folder: Path, names: Iterable[str], **settings: str
+) -> AsyncIterator[dict[str, ClusterAgent]]:
     """The agent of each node; whatever server was started beside it is killed at the end."""
     with contextlib.ExitStack() as stack:
-        agents = {name: ClusterAgent(stack.enter_context(pod(version, folder / name))) for name in names}
+        agents = {name: ClusterAgent(stack.enter_context(pod(version, folder / name)), **settings) for name in names}
         try:
             yield agents
         finally:

@@ -1,6 +1,7 @@
 """Cluster nodes behind their gates: what they report, and orders carried out on real servers of every version."""
 
 import asyncio
+import signal
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,29 @@ def test_a_replica_takes_over_as_ordered_and_says_when_it_could_not(version: str
         assert first_slots(3)[0] == (await agents[0].seen()).myself.slots
 
     with_cluster_agents(version, tmp_path, 4, talk)
+
+
+@pytest.mark.every_version
+def test_whoever_follows_another_primary_has_no_copy_of_its_data_before_their_link_is_up(
+    version: str, tmp_path: Path
+) -> None:
+    """A failover by force to such a one would lose all that its primary still has on disk."""
+
+    async def talk(agents: list[ClusterAgent]) -> None:
+        *formed, new = agents
+        ids = await form(formed)
+        await new.order("Meet", peers=[formed[0].bus_address])
+        await new.wait_until("it knows all owners", lambda view: {line.id for line in view.seen.lines} >= set(ids[:3]))
+        await wait_until_known(formed, ids[3], ids[0])
+        formed[2].made.processes[-1].send_signal(signal.SIGSTOP)
+        for agent in (new, formed[3]):
+            result = await agent.order("Replicate", primary_id=ids[2])
+            assert (result.report.replication.link.up, result.report.whole) == (False, False)
+        formed[2].made.processes[-1].send_signal(signal.SIGCONT)
+        for agent in (new, formed[3]):
+            await agent.wait_for("the replica is in sync", lambda report: report.replication.link.up and report.whole)
+
+    with_cluster_agents(version, tmp_path, 5, talk)
 
 
 @pytest.mark.every_version

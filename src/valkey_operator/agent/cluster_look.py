@@ -67,6 +67,7 @@ async def _observe_cluster(connection: ServerConnection, version: Version) -> Cl
         nodes=stable_nodes(nodes),
         serves=info.serves,
         config_epoch=own.epoch,
+        owns_slots=bool(own.slots),
         migrations=worth_telling(migrations),
         keys=parse_keys(sections),
         keys_in_slots=await _count_keys(connection, own),

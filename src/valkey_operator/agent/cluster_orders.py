@@ -62,6 +62,7 @@ class ClusterOrders:
         primary = check_id(request.primary_id)
         if (await self._server.seen()).myself.primary != primary:
             await self._server.command("REPLICATE", primary)
+            await self._node.lose_whole()
 
     async def _reset(self, _request: pb.ResetRequest) -> None:
         seen = await self._server.seen()

@@ -29,6 +29,7 @@ class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it answers clients; a primary that does not just yet votes for nobody either (9.1)."""
     config_epoch: int = 0
     """Its own; that of its primary for a replica."""
+    owns_slots: bool = False
     migrations: tuple[SlotMigration, ...] = ()
     keys: int = 0
     keys_in_slots: tuple[tuple[int, int], ...] = ()

@@ -204,6 +204,12 @@ class Node:
         except OSError as error:
             log.warning("the server cannot be ended", pid=process.pid, reason=str(error))
 
+    async def lose_whole(self) -> None:
+        """The server follows another primary than before, and has no copy of that one's data until their link is up."""
+        # A look that has begun already still sees the former link.
+        await self.refresh()
+        self._note_whole(None)
+
     def keep_promise(self, promise: Promise) -> None:
         """Remember a promise, on file first: a later agent of this pod is bound by it."""
         if promise != self.report.facts.promise:
@@ -280,7 +286,9 @@ class Node:
 
     def _keep_whole(self) -> None:
         """Remember that this process had all the data, on file first: a later agent cannot find it out."""
-        whole = whole_after(self.report.facts)
+        self._note_whole(whole_after(self.report.facts))
+
+    def _note_whole(self, whole: ProcessId | None) -> None:
         if whole != self.report.facts.whole:
             write_private(self._whole_file, msgspec.json.encode(whole).decode())
             self._update(whole=whole)

@@ -36,7 +36,7 @@ def mark_of(facts: Facts) -> CopyMark | None:
     park and did not, because it hung, is still of the epoch before.
     """
     view = facts.server
-    if check_ready(facts) is not None or view is None or view.replication is None:
+    if check_ready(facts) is not None or view is None or view.replication is None or view.is_spare:
         return None
     is_primary = view.replication.role is Role.PRIMARY
     given = facts.promise.given

@@ -18,6 +18,7 @@ from valkey_operator.valkey.info import (
     InfoError,
     PersistenceInfo,
     ReplicationInfo,
+    Role,
     ServerInfo,
     parse_persistence,
     parse_replication,
@@ -60,6 +61,12 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     def fenced(self) -> bool | None:
         """Whether it refuses all writes, as far as is known."""
         return None if self.least_replicas is None else self.least_replicas >= FENCED
+
+    @property
+    def is_spare(self) -> bool:
+        """Whether it is a cluster's primary without slots, as a new node is: its data are a copy of nobody's."""
+        is_primary = self.replication is not None and self.replication.role is Role.PRIMARY
+        return is_primary and self.cluster is not None and not self.cluster.owns_slots
 
 
 class ServerConnection:

@@ -2,7 +2,8 @@
 
 Owns: that judgement. It is about one process: whoever restarts begins anew, whatever was loaded from disk. A replica
 whose link is down keeps it: it has all that its primary had sent until then. Loading a copy from its primary replaces
-what it had, so from then on it has nothing until the link is up.
+what it had, so from then on it has nothing until the link is up. A node of a cluster is a primary without slots before
+it follows anybody: what that has is no data set.
 """
 
 from valkey_operator.agent.probes import check_ready
@@ -15,7 +16,7 @@ def whole_after(facts: Facts) -> ProcessId | None:
     """The process that is known to have a whole data set, after the server was asked."""
     if facts.server is None:
         return facts.whole
-    if facts.server.health is Health.LOADING:
+    if facts.server.health is Health.LOADING or facts.server.is_spare:
         return None
     return facts.process.process if check_ready(facts) is None else facts.whole
 

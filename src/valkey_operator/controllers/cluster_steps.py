@@ -17,6 +17,7 @@ from valkey_operator.controllers.cluster_facts import ClusterSight
 from valkey_operator.controllers.cluster_orders import NodeOrder, nodes_of, stages_of
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.core.cluster.facts import ClusterRecord
+from valkey_operator.core.cluster.failover import rivals
 from valkey_operator.core.cluster.record import record_of
 from valkey_operator.core.cluster.roles import doubted
 from valkey_operator.core.cluster.steps import Step
@@ -48,11 +49,18 @@ class ClusterSteps:
         self._agents = agents
 
     async def ask(self, sight: ClusterSight) -> bool:
-        """Ask the agents of which nothing was heard in this term; whether there were any."""
+        """Ask the agents of which nothing was heard in this term, and those among whom a primary is chosen.
+
+        The result is whether there were any.
+        """
         unheard = [target for target in sight.unheard if not self._agents.is_silent(target)]
         if unheard:
             await self._agents.pull(unheard)
-        return bool(unheard)
+        compared = set(rivals(sight.cluster))
+        asked = [each for each in sight.agents if each.key.name in compared and not self._agents.is_silent(each)]
+        if asked:
+            await self._agents.pull(asked, timeout_s=LOOK_WITHIN_S)
+        return bool(unheard or asked)
 
     async def look(self, sight: ClusterSight, *, at_all: bool) -> None:
         """Ask those whom the others do not hear whether they are there; one that does not answer is not believed.

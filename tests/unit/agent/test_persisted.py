@@ -36,6 +36,16 @@ def test_the_copy_of_a_cluster_node_is_marked_with_the_epoch_of_its_cluster() ->
     assert mark_of(msgspec.structs.replace(known, server=cluster)) == CopyMark(9)
 
 
+@pytest.mark.parametrize("owns_slots", [True, False])
+def test_of_a_cluster_s_primaries_only_those_that_own_slots_have_a_copy_that_is_marked(owns_slots: bool) -> None:
+    """A new node has the highest epoch; an empty copy of that epoch would outrank the one that has the data."""
+    known = facts(build.primary())
+    assert known.server
+    state = ClusterState(nodes="", config_epoch=9, owns_slots=owns_slots)
+    told = msgspec.structs.replace(known, server=msgspec.structs.replace(known.server, cluster=state))
+    assert mark_of(told) == (CopyMark(9, was_primary=True) if owns_slots else None)
+
+
 @pytest.mark.parametrize(
     ("given", "mark"),
     [

@@ -3,17 +3,20 @@
 import asyncio
 from typing import Any
 
-from tests.support.clusters import facts, formed, slots
+import pytest
+
+from tests.support.clusters import facts, formed, slots, with_node
 from valkey_operator.controllers.agents.channels import Target
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import AgentUnreachableError, OrderResult
 from valkey_operator.controllers.cluster_facts import ClusterSight
 from valkey_operator.controllers.cluster_steps import ClusterSteps, Failed
-from valkey_operator.core.cluster.facts import ClusterRecord, FailoverKind
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, FailoverKind
 from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.steps import AddSlots, BumpEpoch, Failover, Forget, Replicate, Step
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.pods import PodFacts
+from valkey_operator.valkey.states import ProcessState
 
 FACTS = facts(formed())
 VIEW = NodeView(pod_uid="uid", boot_id="boot", seq=1)
@@ -28,6 +31,13 @@ class Agents:
         self.begun: list[str] = []
         self.ended: list[str] = []
         self.dropped: list[str] = []
+        self.pulled: list[str] = []
+
+    async def pull(self, targets: Any, **_: Any) -> None:
+        self.pulled += [target.key.name for target in targets]
+
+    def is_silent(self, _target: Target) -> bool:
+        return False
 
     async def order(self, target: Target, name: str, /, *, epoch: int, **_fields: Any) -> OrderResult:
         assert epoch == 0
@@ -48,13 +58,30 @@ def pod(name: str) -> PodFacts:
     return PodFacts(name=f"{name}-0", uid=name, ip="10.1.1.1", agent_started=True)
 
 
+def sight_of(found: ClusterFacts) -> ClusterSight:
+    pods = {each.name: pod(each.name) for each in found.members}
+    return ClusterSight(namespace="app", cluster=look_at(found), pods=pods)
+
+
 def carry_out(agents: Agents, *steps: Step) -> list[Failed]:
-    sight = ClusterSight(
-        namespace="app", cluster=look_at(FACTS), pods={each.name: pod(each.name) for each in FACTS.members}
-    )
     writer: Any = None
     told: Any = agents
-    return asyncio.run(ClusterSteps(writer, told).carry_out(steps, sight, ClusterRecord()))
+    return asyncio.run(ClusterSteps(writer, told).carry_out(steps, sight_of(FACTS), ClusterRecord()))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "asked"),
+    [
+        pytest.param(3, ["c-0-1", "c-0-2"], id="offsets are as old as the last news"),
+        pytest.param(2, [], id="there is nobody to compare with"),
+    ],
+)
+def test_replicas_of_a_primary_that_died_are_asked_how_far_they_are(replicas: int, asked: list[str]) -> None:
+    agents: Any = Agents()
+    writer: Any = None
+    died = facts(with_node(formed(replicas=replicas), "c-0-0", process=ProcessState.GONE), replicas=replicas)
+    assert asyncio.run(ClusterSteps(writer, agents).ask(sight_of(died))) == bool(asked)
+    assert agents.pulled == asked
 
 
 def test_steps_at_different_nodes_go_at_the_same_time() -> None:

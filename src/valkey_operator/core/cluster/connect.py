@@ -1,7 +1,11 @@
 """That every node knows every other, at the address it has now.
 
 Owns: who is told to meet whom, and the epoch that a new node gets before it meets anybody: afterwards it refuses one.
-Meeting again destroys nothing, so it is done on a partial view too. Refuses to know: who owns slots.
+Meeting again destroys nothing, so it is done on a partial view too.
+
+A server that finds data and no nodes.conf takes the slots of its keys for its own. With a new epoch it would have them,
+and with them the data of then; without one it loses both to whoever has got them since.
+Refuses to know: who gets slots.
 """
 
 from collections.abc import Mapping
@@ -11,7 +15,7 @@ import msgspec
 from valkey_operator.core.cluster.facts import Member, runs
 from valkey_operator.core.cluster.roles import Cluster
 from valkey_operator.core.cluster.steps import ClusterPlan, Meet, SetConfigEpoch, Step
-from valkey_operator.core.cluster.view import ClusterView
+from valkey_operator.core.cluster.view import ClusterView, NodeTruth
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.cluster_nodes import Failing, NodeLine
 
@@ -22,14 +26,35 @@ MEETS_AT_ONCE = 16
 def connect(cluster: Cluster) -> ClusterPlan:
     """New nodes get their epochs; everybody else meets whom it does not know, or knows elsewhere."""
     running = [each for each in cluster.facts.members if runs(each)]
-    new = [each for each in running if is_new(each)]
-    known = [each for each in running if not is_new(each)]
-    return ClusterPlan(steps=(*_first_epochs(cluster.view, new), *_meetings(known)))
+    new = [each for each in running if is_new(each) and not _successors(cluster, each)]
+    known = [each for each in running if not is_new(each) or (_successors(cluster, each) and not _lost(cluster, each))]
+    waits = tuple(_wait(cluster, each) for each in running if is_new(each) and _lost(cluster, each))
+    return ClusterPlan(steps=(*_first_epochs(cluster.view, new), *_meetings(known)), waits_for=waits)
 
 
 def is_new(member: Member) -> bool:
     """Whether it has met nobody, and has no epoch."""
     return member.seen is not None and not member.seen.others and member.seen.myself.epoch == 0
+
+
+def _successors(cluster: Cluster, member: Member) -> list[NodeTruth]:
+    """Who else owns slots that it takes for its own; not the node that it was itself."""
+    own = member.seen.myself if member.seen else None
+    if own is None or not cluster.facts.record.formed:
+        return []
+    others = (node for node in cluster.view.nodes.values() if node.id != own.id and node.hostname != member.hostname)
+    return [node for node in others if node.slots & own.slots]
+
+
+def _lost(cluster: Cluster, member: Member) -> list[NodeTruth]:
+    """Those of them that do not run: nobody gives up a copy for theirs."""
+    owners = [(node, cluster.facts.member(node.member)) for node in _successors(cluster, member)]
+    return [node for node, owner in owners if owner is None or not runs(owner)]
+
+
+def _wait(cluster: Cluster, member: Member) -> str:
+    owner = _lost(cluster, member)[0]
+    return f"{owner.member or owner.hostname or owner.id} to run, before {member.name} gives up its older copy"
 
 
 def _first_epochs(view: ClusterView, new: list[Member]) -> list[Step]:

@@ -168,6 +168,11 @@ def has_said_what_it_has(member: Member) -> bool:
     return runs(member) or has_no_server(member.view)
 
 
+def has_files(member: Member) -> bool:
+    """Whether its server would find data on disk, be they old or new."""
+    return member.view is not None and (member.view.copy.rdb or member.view.copy.aof)
+
+
 def stays(member: Member) -> bool:
     """Whether nobody wants it gone."""
     return member.wanted and not member.pod_leaving and not (member.view is not None and member.view.leaving)

@@ -20,7 +20,7 @@ from valkey_operator.core.cluster.facts import (
     runs,
     takes_no_writes,
 )
-from valkey_operator.core.cluster.roles import Cluster, best_of, is_reborn
+from valkey_operator.core.cluster.roles import Cluster, best_of, is_primary, is_reborn
 from valkey_operator.core.cluster.steps import (
     NOTHING,
     BumpEpoch,
@@ -36,6 +36,8 @@ from valkey_operator.core.shard.facts import copy_newness
 from valkey_operator.valkey.info import Role
 
 WATCH_S = 2.0
+HANDOVER_S = 5.0
+"""A server gives up a handover only then; a second replica that is told to meanwhile would run against the first."""
 _ONE_LOOK_S = 0.05
 _REASONS = {FailoverKind.FORCE: Reason.FAILOVER, FailoverKind.TAKEOVER: Reason.TAKEOVER}
 
@@ -64,6 +66,13 @@ def fail_over(cluster: Cluster) -> ClusterPlan:
     return _order(cluster, losses[:1], FailoverKind.TAKEOVER)
 
 
+def rivals(cluster: Cluster) -> list[str]:
+    """Replicas of which one has to be chosen: how far they are is no news, so it is known only of whom was asked."""
+    lost = [node for node in cluster.view.nodes.values() if node.slots and not _lives(cluster, node)]
+    groups = [[each.name for each in cluster.followers.get(node.id, ()) if is_whole_replica(each)] for node in lost]
+    return [name for group in groups if len(group) > 1 for name in group]
+
+
 def mend_takeover(cluster: Cluster) -> ClusterPlan:
     """Whoever took slots by its own word must have a higher epoch than the one it took them from."""
     for attempt in cluster.facts.record.attempts:
@@ -75,16 +84,23 @@ def mend_takeover(cluster: Cluster) -> ClusterPlan:
 
 def recent_attempt(cluster: Cluster, shard: int) -> Attempt | None:
     """A failover of that shard which was ordered a moment ago, and may still take effect."""
-    horizon = cluster.facts.now - timedelta(seconds=WATCH_S)
-    return next((each for each in cluster.facts.record.attempts if each.shard == shard and each.at > horizon), None)
+    of_shard = (each for each in cluster.facts.record.attempts if each.shard == shard)
+    return next((each for each in of_shard if cluster.facts.now - each.at < _works_for(cluster, each)), None)
 
 
 def with_attempts(cluster: Cluster, *new: Attempt) -> tuple[Attempt, ...]:
     """The attempts to remember: these, and those of others that nothing has come of yet."""
     changed = {each.shard for each in new}
-    horizon = cluster.facts.now - timedelta(seconds=2 * cluster.facts.node_timeout_s + WATCH_S)
+    horizon = cluster.facts.now - timedelta(seconds=max(2 * cluster.facts.node_timeout_s, HANDOVER_S) + WATCH_S)
     kept = (each for each in cluster.facts.record.attempts if each.shard not in changed and each.at > horizon)
     return (*kept, *new)
+
+
+def _works_for(cluster: Cluster, attempt: Attempt) -> timedelta:
+    target = cluster.facts.member(attempt.target)
+    if attempt.kind is not FailoverKind.PLANNED or target is None or is_dead(target):
+        return timedelta(seconds=WATCH_S)
+    return timedelta(seconds=WATCH_S if is_primary(cluster.view, target) else HANDOVER_S)
 
 
 def _is_outranked(cluster: Cluster, attempt: Attempt, target: Member) -> bool:
@@ -95,19 +111,16 @@ def _is_outranked(cluster: Cluster, attempt: Attempt, target: Member) -> bool:
 
 
 def _order(cluster: Cluster, losses: list[Loss], kind: FailoverKind) -> ClusterPlan:
-    due = [loss for loss in losses if _is_due(cluster, loss)]
-    if not due:
+    """One at a time: two that ask for votes in one epoch get some each, and both wait for their next try."""
+    due = next((loss for loss in losses if _is_due(cluster, loss)), None)
+    if due is None:
         return wait_for(look_after_s=_ONE_LOOK_S) if losses else NOTHING
-    now = cluster.facts.now
-    attempts = [
-        Attempt(shard=loss.heir.shard, kind=kind, source=loss.owner.id, target=loss.heir.name, at=now) for loss in due
-    ]
-    record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, *attempts))
-    message = "; ".join(f"{loss.heir.name} takes over from {_name(loss.owner)}" for loss in due)
+    heir, now = due.heir, cluster.facts.now
+    attempt = Attempt(shard=heir.shard, kind=kind, source=due.owner.id, target=heir.name, at=now)
+    record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, attempt))
+    message = f"{heir.name} takes over from {_name(due.owner)}"
     remember = Remember(record=record, reason=_REASONS[kind], message=message)
-    return ClusterPlan(
-        steps=(remember, *(Failover(node=loss.heir.name, kind=kind) for loss in due)), look_after_s=_ONE_LOOK_S
-    )
+    return ClusterPlan(steps=(remember, Failover(node=heir.name, kind=kind)), look_after_s=_ONE_LOOK_S)
 
 
 def _losses(cluster: Cluster, lost: list[NodeTruth]) -> list[Loss]:

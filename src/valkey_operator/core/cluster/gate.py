@@ -7,6 +7,7 @@ Refuses to know: how a replica takes over (failover.py).
 
 from valkey_operator.core.cluster.facts import (
     Member,
+    has_files,
     has_said_what_it_has,
     is_at_gate,
     is_whole_replica,
@@ -39,9 +40,14 @@ def _at_gate(cluster: Cluster, member: Member) -> ClusterPlan:
 
 
 def _owner(cluster: Cluster, member: Member) -> Member | None:
-    """The member whose copy counts where this one starts: itself, or whom it would follow. None: it has nothing."""
-    if member.kept is None or not cluster.facts.record.formed:
+    """The member whose copy counts where this one starts: itself, or whom it would follow. None: it has nothing.
+
+    One with data and no nodes.conf would claim the slots of its keys.
+    """
+    if not cluster.facts.record.formed:
         return None
+    if member.kept is None:
+        return member if has_files(member) and cluster.view.slots_of(member) else None
     if claimed_at_start(cluster, member):
         return member
     followed = cluster.view.nodes.get(member.kept.myself.primary or "")

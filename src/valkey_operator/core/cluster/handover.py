@@ -11,8 +11,8 @@ from valkey_operator.core.cluster.facts import Attempt, FailoverKind, Member, ru
 from valkey_operator.core.cluster.failover import WATCH_S, recent_attempt, with_attempts
 from valkey_operator.core.cluster.moving import moving_shards
 from valkey_operator.core.cluster.roles import Cluster, best_of
-from valkey_operator.core.cluster.spread import better_place
-from valkey_operator.core.cluster.steps import NOTHING, ClusterPlan, Failover, Reason, Remember, wait_for
+from valkey_operator.core.cluster.spread import better_place, rest_s
+from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Reason, Remember, wait_for
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ def hand_over(cluster: Cluster) -> ClusterPlan:
     """Begin as many as are wished for and may go at the same time."""
     wishes = _wishes(cluster)
     if not wishes:
-        return NOTHING
+        return wait_for(look_after_s=rest_s(cluster))
     silent = [each.name for each in cluster.owners() if not runs(each)]
     able = [each for each in wishes if _is_able(cluster, each) and (each.urgent or not silent)]
     begun = sum(recent_attempt(cluster, shard) is not None for shard in cluster.primaries)

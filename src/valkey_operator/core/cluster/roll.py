@@ -22,8 +22,9 @@ def next_turns(cluster: Cluster) -> list[str]:
     at_work = {each.shard for each in cluster.facts.members if each.pod_leaving or not runs(each)}
     free = max(0, most_at_once(cluster) - len(at_work))
     calm = [shard for shard in open_shards if shard not in at_work and recent_attempt(cluster, shard) is None]
-    sound = [each.name for shard in calm if (each := _next_of(cluster, shard))]
-    return broken + sound[:free]
+    sound = [each for shard in calm if (each := _next_of(cluster, shard))]
+    replicas = [each for each in sound if not cluster.view.slots_of(each)]
+    return broken + [each.name for each in (replicas or sound[:1])[:free]]
 
 
 def last_copies(cluster: Cluster) -> list[str]:

@@ -7,7 +7,8 @@ Refuses to know: how slots leave it (migrate.py), and who takes over from a prim
 
 from collections.abc import Collection
 
-from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs, stays
+from valkey_operator.core.cluster.moving import moving_shards
 from valkey_operator.core.cluster.roles import Cluster, is_primary
 from valkey_operator.core.cluster.steps import ClusterPlan, wait_for
 
@@ -81,7 +82,7 @@ def _nobody_misses(cluster: Cluster, member: Member) -> bool:
     if member.shard >= cluster.facts.shards:
         return _doubt(cluster, cluster.facts.of_shard(member.shard)) is None
     primary = cluster.primaries.get(member.shard)
-    if primary is None or not primary.wanted or not runs(primary) or cluster.view.slots_of(member):
+    if primary is None or not (stays(primary) and runs(primary)) or cluster.view.slots_of(member):
         return False
     if cluster.lost_owner_followed(member) is not None:
         return False
@@ -90,7 +91,7 @@ def _nobody_misses(cluster: Cluster, member: Member) -> bool:
 
 
 def _doubt(cluster: Cluster, mates: Collection[Member]) -> str | None:
-    """What is missing to prove a shard empty: all have spoken and agree, and it has neither slots nor keys."""
+    """What is missing to prove a shard empty: all agree, it has neither slots nor keys, and gets none."""
     view = cluster.view
     if view.is_partial:
         return f"{', '.join(view.missing)} to be heard of"
@@ -98,8 +99,7 @@ def _doubt(cluster: Cluster, mates: Collection[Member]) -> str | None:
         return "all nodes to agree about all slots"
     if owning := [each.name for each in mates if view.slots_of(each)]:
         return f"{', '.join(owning)} to give its slots away"
-    names, ids = {each.name for each in mates}, {view.ids.get(each.name) for each in mates}
-    if any(name in names or peer in ids for name, peer in (*view.giving, *view.taking)):
-        return "open slots to be settled"
+    if {each.shard for each in mates} & moving_shards(cluster):
+        return "slots on their way to be settled"
     keeping = [each.name for each in mates if is_primary(view, each) and each.keys != 0]
     return f"{', '.join(keeping)} to be without keys" if keeping else None

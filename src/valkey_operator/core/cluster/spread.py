@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from valkey_operator.core.cluster.facts import Member, is_linked, runs, stays
 from valkey_operator.core.cluster.roles import Cluster
+from valkey_operator.core.cluster.slots import moves_to
 
 _REST = timedelta(seconds=10)
 """After any change of a primary, before one is moved only to be better placed."""
@@ -29,6 +30,13 @@ def better_place(cluster: Cluster) -> tuple[Member, Member] | None:
     return None
 
 
+def rest_s(cluster: Cluster) -> float | None:
+    """How long all stay where they are after the last change of a primary; None: long enough."""
+    last = max((each.at for each in cluster.facts.record.attempts), default=None)
+    left_s = 0.0 if last is None else (last + _REST - cluster.facts.now).total_seconds()
+    return left_s if left_s > 0 else None
+
+
 def _is_better(cluster: Cluster, primary: Member, replica: Member, on_machine: Counter[str | None]) -> bool:
     home = _home_zone(cluster, primary.shard)
     if home is not None and (primary.zone == home) != (replica.zone == home):
@@ -46,9 +54,9 @@ def _home_zone(cluster: Cluster, shard: int) -> str | None:
 def _is_calm(cluster: Cluster) -> bool:
     """Nobody is missing, astray, out of sync, or about to be replaced; all is where it shall be."""
     members = cluster.facts.members
-    calm_since = max((each.at for each in cluster.facts.record.attempts), default=None)
-    rested = calm_since is None or cluster.facts.now - calm_since > _REST
-    settled = cluster.view.is_agreed and not cluster.view.open_slots and rested
+    rested = rest_s(cluster) is None
+    moving = cluster.strays() or moves_to(cluster.held_slots(), cluster.facts.shards)
+    settled = cluster.view.is_agreed and not cluster.view.open_slots and rested and not moving
     sizes = {shard for shard in cluster.primaries if shard < cluster.facts.shards}
     in_sync = all(runs(each) and (is_linked(each) or cluster.primaries.get(each.shard) is each) for each in members)
     return settled and in_sync and len(sizes) == cluster.facts.shards and not any(each.stale for each in members)

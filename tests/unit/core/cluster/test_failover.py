@@ -83,6 +83,13 @@ class TestAnOwnerThatDied:
         found = plan(with_node(DIED, "c-0-0", process=AT_GATE))
         assert not [step for step in found.steps if isinstance(step, Open)]
 
+    @pytest.mark.parametrize(("copy", "opened"), [(CopyView(), True), (CopyView(aof=True), False)])
+    def test_does_not_start_without_its_nodes_conf_before_that_if_it_has_data(
+        self, copy: CopyView, opened: bool
+    ) -> None:
+        found = plan(with_node(DIED, "c-0-0", process=AT_GATE, has_file=False, copy=copy))
+        assert (Open(node="c-0-0") in found.steps) == opened
+
     def test_and_comes_back_without_its_nodes_conf_is_replaced_all_the_same(self) -> None:
         former = {"c-0-0": {"id": id_of("c-0-0"), "failing": Failing.AGREED, "slots": slots("0-5461"), "epoch": 1}}
         world = with_node(formed(), "c-0-0", id="f" * 40, slots=slots(""), epoch=9)
@@ -94,6 +101,13 @@ class TestAnOwnerThatDied:
         members = [_following(each, id_of("c-0-0")) if each.name == "c-0-1" else each for each in found.members]
         found = msgspec.structs.replace(found, members=tuple(members))
         assert ordered(plan_cluster(found)) == [Failover(node="c-0-1", kind=FailoverKind.FORCE)]
+
+
+def test_of_two_owners_that_died_one_is_replaced_after_the_other_or_their_heirs_would_share_the_votes() -> None:
+    world = with_node(with_node(formed(5), "c-0-0", process=DEAD), "c-1-0", process=DEAD)
+    assert ordered(plan(world, shards=5)) == [Failover(node="c-0-1", kind=FailoverKind.FORCE)]
+    under_way = attempted(0.1)
+    assert ordered(plan(world, shards=5, record=under_way)) == [Failover(node="c-1-1", kind=FailoverKind.FORCE)]
 
 
 def _following(member: Any, node_id: str) -> Any:

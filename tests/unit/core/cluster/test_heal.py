@@ -17,6 +17,7 @@ from valkey_operator.core.cluster.steps import (
     MigrationKind,
     Replicate,
     Reset,
+    SetConfigEpoch,
     SettleSlots,
     Step,
 )
@@ -52,6 +53,29 @@ class TestNodesThatDoNotKnowEachOther:
         world = with_node(formed(), "c-2-1", sees={"c-2-0": {"id": "0" * 40, "role": None}})
         world = with_node(world, "c-2-0", sees={"c-2-1": {"id": "1" * 40, "role": None}})
         assert not steps(world, Meet)
+
+
+class TestANodeWithDataAndNoNodesConf:
+    """Its server takes the slots of its keys for its own."""
+
+    FOLLOWED = with_node(formed(), "c-0-1", primary=None, slots=slots("0-5461"), epoch=9)
+    BACK = with_node(FOLLOWED, "c-0-0", id="f" * 40, slots=slots("0-99"), epoch=0, knows=frozenset())
+
+    def test_gets_no_epoch_by_which_it_would_win_them_back(self) -> None:
+        found = plan(self.BACK)
+        assert not [step for step in found.steps if isinstance(step, SetConfigEpoch)]
+        assert Meet(node="c-0-1", peers=(address_of("c-0-0"),)) in found.steps
+
+    def test_meets_nobody_while_the_owner_to_whom_it_would_lose_its_copy_is_away(self) -> None:
+        found = plan(with_node(self.BACK, "c-0-1", process=None))
+        assert not [step for step in found.steps if isinstance(step, Meet | SetConfigEpoch)]
+        assert "c-0-1 to run, before c-0-0 gives up its older copy" in found.waits_for
+
+    def test_keeps_the_slots_that_only_the_node_owns_which_it_was(self) -> None:
+        former = {"c-0-0": {"id": id_of("c-0-0"), "slots": slots("0-5461"), "epoch": 1}}
+        world = with_node(formed(replicas=1), "c-0-0", id="f" * 40, slots=slots("0-99"), epoch=0, knows=frozenset())
+        world = with_node(with_node(world, "c-1-0", sees=former), "c-2-0", sees=former)
+        assert steps(world, SetConfigEpoch, replicas=1) == [SetConfigEpoch(node="c-0-0", epoch=4)]
 
 
 class TestAReplicaOfTheWrongPrimary:

@@ -12,6 +12,7 @@ from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.roll import next_turns
 from valkey_operator.core.cluster.scale import asked_size, needed_places, removable
 from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Forget, Open, Remember
+from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
 from valkey_operator.valkey.states import ProcessState
 
 EMPTIED = {**formed(), "c-3-0": Told(name="c-3-0", epoch=9), "c-3-1": Told(name="c-3-1", primary="c-3-0")}
@@ -52,6 +53,22 @@ class TestAShardThatShallGo:
     def test_stays_while_it_holds_a_slot_open(self) -> None:
         assert gone(with_node(EMPTIED, "c-3-0", takes={0: "c-0-0"})) == []
 
+    def test_stays_while_slots_are_on_their_way_to_it(self) -> None:
+        """They may arrive before its servers are ended."""
+        begun = SlotMigration(
+            name="m",
+            importing=False,
+            source=id_of("c-0-0"),
+            target=id_of("c-3-0"),
+            slots=slots("0-9"),
+            state=MigrationState.UNDER_WAY,
+            message="",
+            updated_s=int(NOW.timestamp()),
+        )
+        world = with_node(EMPTIED, "c-0-0", member={"migrations": (begun,)})
+        assert gone(world) == []
+        assert "slots on their way to be settled, before shard 3 goes" in plan_cluster(facts(world)).waits_for
+
 
 class TestFewerReplicas:
     def test_the_last_ones_go(self) -> None:
@@ -65,6 +82,10 @@ class TestFewerReplicas:
 
     def test_none_goes_while_those_who_stay_have_no_copy(self) -> None:
         assert gone(with_node(formed(replicas=3), "c-0-1", linked=False), replicas=2) == ["c-1-2", "c-2-2"]
+
+    def test_the_last_copy_stays_while_the_pod_of_the_primary_is_being_stopped(self) -> None:
+        world = with_node(formed(), "c-0-0", member={"pod_leaving": True})
+        assert gone(world, replicas=1) == ["c-1-1", "c-2-1"]
 
     @pytest.mark.parametrize("process", [ProcessState.RUNNING, ProcessState.WAITING])
     def test_the_copy_of_an_owner_that_lost_its_volume_stays_until_it_has_taken_over(
@@ -94,6 +115,17 @@ class TestAPrimaryThatHandsOver:
         leaving = with_node(silent, "c-0-0", member={"pod_leaving": True})
         assert handed(plan_cluster(facts(cordoned, shards=5))) == []
         assert handed(plan_cluster(facts(leaving, shards=5))) == ["c-0-1"]
+
+    @pytest.mark.parametrize(("seconds_ago", "ordered"), [(4.9, []), (5.1, ["c-0-1"])])
+    def test_is_not_told_to_again_while_the_server_may_still_do_so(
+        self, seconds_ago: float, ordered: list[str]
+    ) -> None:
+        at = NOW - timedelta(seconds=seconds_ago)
+        begun = Attempt(shard=0, kind=FailoverKind.PLANNED, source=id_of("c-0-0"), target="c-0-2", at=at)
+        world = with_node(formed(replicas=3), "c-0-0", member={"cordoned": True})
+        found = plan_cluster(facts(world, replicas=3, record=ClusterRecord(formed=True, attempts=(begun,))))
+        assert handed(found) == ordered
+        assert found.look_after_s is not None
 
     def test_does_so_also_in_a_shard_that_is_being_emptied(self) -> None:
         world = with_node(EMPTIED, "c-0-0", slots=slots("1-5461"))
@@ -127,7 +159,9 @@ class TestPrimariesOnOneMachine:
     def test_are_left_alone_for_a_while_after_a_change(self) -> None:
         at = NOW - timedelta(seconds=5)
         attempt = Attempt(shard=0, kind=FailoverKind.FORCE, source="x", target="c-0-0", at=at)
-        assert handed(self.placed(record=ClusterRecord(formed=True, attempts=(attempt,)))) == []
+        found = self.placed(record=ClusterRecord(formed=True, attempts=(attempt,)))
+        assert handed(found) == []
+        assert found.look_after_s == 5, "nobody else would look again"
 
     def test_go_to_the_zone_that_the_spec_gives_to_their_shard(self) -> None:
         assert handed(self.placed(zones=("x", "y", "x"))) == ["c-1-1"]
@@ -149,7 +183,7 @@ class TestAChangedSpec:
         assert turns(with_node(formed(), "c-0-0", member={"stale": True})) == []
 
     def test_replaces_primaries_without_replicas_one_at_a_time(self) -> None:
-        assert turns(all_nodes(formed(replicas=1), member={"stale": True}), replicas=1) == ["c-0-0"]
+        assert turns(all_nodes(formed(5, 1), member={"stale": True}), shards=5, replicas=1) == ["c-0-0"]
 
     def test_replaces_a_primary_without_slots_as_if_it_were_a_replica(self) -> None:
         stale = with_node(EMPTIED, "c-3-0", member={"stale": True})
