@@ -96,9 +96,7 @@ def stretches(accepted: Iterable[Write]) -> list[Stretch]:
 
 
 def overlaps(accepted: Iterable[Write]) -> list[Overlap]:
-    """Every two servers that took writes of one slot at one time: each took one that is certainly later than the
-    other's first.
-    """
+    """Every two that took writes of one slot at one time: each took one certainly later than one of the other."""
     pairs = combinations(stretches(accepted), 2)
     return [overlap(one, other) for one, other in pairs if are_rivals(one, other) and are_interleaved(one, other)]
 
