@@ -168,6 +168,7 @@ async def write_for_ever(client: Caller, log: WriterLog, key: str) -> None:
         server = await client.ask(commands, replies)
         write = judge(number, sent_s, server, replies)._replace(slot=log.slot)
         log.writes.append(write)
+        log.accepted += write.is_accepted
         log.refusals.update(reply.error for reply in replies if reply.error)
         await asyncio.sleep(PACE_S if write.is_accepted else client.retry_s)
 

@@ -14,7 +14,7 @@ from faults.settings import NODES_PER_SHARD, SHARDS
 from faults.sight import Sight
 from faults.slot_map import tag_that_moves
 from testbed.addons.kubeapi import Json
-from valkey_operator.valkey.cluster_nodes import parse_nodes
+from valkey_operator.valkey.cluster_nodes import ClusterError, own_line
 from valkey_operator.valkey.slots import SLOT_COUNT, Slots
 
 LOOK_PATIENCE_S = 5.0
@@ -59,22 +59,24 @@ class ClusterGround(Ground):
 
     def machines_of_primaries(self) -> dict[int, str]:
         """Where the primary of each shard is."""
-        pods = self.shop.pods()
-        return {
-            shard: pods[node]["spec"]["nodeName"] for shard, node in sorted(self.primaries().items()) if node in pods
-        }
+        machines = {node: pod["spec"].get("nodeName") for node, pod in self.shop.pods().items()}
+        found = {shard: machines.get(node) for shard, node in sorted(self.primaries().items())}
+        return {shard: str(machine) for shard, machine in found.items() if machine}
 
     def slots(self) -> dict[int, Slots]:
         """Of each shard, by the words of its primary: a status may shorten them."""
         primaries = self.primaries()
         said = self.tell(dict.fromkeys(primaries.values(), (NODES_SEEN,)))
-        return {shard: parse_nodes(str(said[node][0].value)).myself.slots for shard, node in sorted(primaries.items())}
+        try:
+            return {shard: own_line(str(said[node][0].value)).slots for shard, node in sorted(primaries.items())}
+        except ClusterError as problem:
+            raise NotThereError(f"who owns which slots is not told: {problem}") from problem
 
     def cast(self, run: str, _sight: Sight) -> Cast:
         return ClusterCast(self.door(), run, {shard: tag_that_moves(slots) for shard, slots in self.slots().items()})
 
     def empty(self) -> None:
-        self.tell(dict.fromkeys(self.primaries().values(), (("FLUSHALL",),)))
+        self.order(dict.fromkeys(self.primaries().values(), (("FLUSHALL",),)))
 
     def delete_all_pods(self) -> None:
         """By force, with one request."""
@@ -83,7 +85,7 @@ class ClusterGround(Ground):
 
     def is_whole(self, status: Json) -> bool:
         shards = status.get("shards", [])
-        all_served = status.get("slotsAssigned") == SLOT_COUNT and "migration" not in status
+        all_served = status.get("slotsAssigned") == SLOT_COUNT and not status.get("migration")
         return super().is_whole(status) and all_served and len(shards) == SHARDS
 
     def untruth(self) -> str:
@@ -95,6 +97,12 @@ class ClusterGround(Ground):
         if len(said) != self.nodes:
             return f"there are {len(said)} nodes"
         return disagreement({node: str(replies[0].value) for node, replies in said.items()}, primaries)
+
+    def order(self, commands: Mapping[str, Sequence[Command]]) -> None:
+        """Whose answers do not matter unless they are refusals."""
+        for node, replies in self.tell(commands).items():
+            if refused := [reply.value for reply in replies if reply.error]:
+                raise NotThereError(f"{node} refuses {len(refused)} of {len(replies)} commands: {refused[0]}")
 
     def tell(self, commands: Mapping[str, Sequence[Command]]) -> dict[str, list[Reply]]:
         """What each of these nodes answers, asked at the address of its pod."""

@@ -76,7 +76,7 @@ class Crowd:
 
     def accepted(self) -> dict[str, int]:
         """How many writes each writer got through so far."""
-        return {log.name: sum(write.is_accepted for write in log.writes) for log in self._cast.logs}
+        return {log.name: log.accepted for log in self._cast.logs}
 
     def history(self) -> History:
         return History(

@@ -97,7 +97,7 @@ class Ground:
         self._change({"metadata": {"annotations": {name: value}}})
 
     def delete_pod(self, node: str, *, force: bool = False) -> None:
-        name = self.shop.pod_of(node)["metadata"]["name"]
+        name = self.pod_of(node).rpartition("/")[2]
         now = {"gracePeriodSeconds": 0} if force else {}
         self.request("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{name}", now)
 

@@ -73,6 +73,8 @@ class WriterLog:
     waits: bool
     slot: int = 0
     writes: list[Write] = field(default_factory=list)
+    accepted: int = 0
+    """Of these, as far as they are counted while it writes."""
     refusals: Counter[str] = field(default_factory=Counter)
 
     @property

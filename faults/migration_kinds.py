@@ -53,11 +53,8 @@ class InMigration(OnCluster):
 
     def prepare(self) -> None:
         primaries = self.ground.primaries()
-        commands = {primaries[shard]: list(ballast(slots)) for shard, slots in self.ground.slots().items()}
-        for node, replies in self.ground.tell(commands).items():
-            if refused := [reply.error for reply in replies if reply.error]:
-                raise NotThereError(f"{node} takes no ballast: {refused[0]}")
-        self.ground.tell(dict.fromkeys(primaries.values(), (("WAIT", 1, 4000),)))
+        slots = self.ground.slots()
+        self.ground.order({node: [*ballast(slots[shard]), ("WAIT", 1, 4000)] for shard, node in primaries.items()})
 
     def stage(self) -> str:
         self._is_changed = True

@@ -14,7 +14,7 @@ from faults.places import PREFIX, ground_for, shop_for_faults
 from faults.problems import NotThereError, first_line
 from faults.promises import Figures
 from faults.report import write_report
-from faults.schedule import Plan, next_run
+from faults.schedule import Plan, is_for_cluster, next_run
 from faults.settings import Setting
 from testbed import faults as testbed_faults
 from testbed.errors import TestbedError
@@ -107,6 +107,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.report:
         return write_report()
+    if args.durability == "Quorum" and args.kind and all(map(is_for_cluster, args.kind)):
+        parser.error("--durability=Quorum: clusters have only runs with Available; leave it out, or name other kinds")
     if args.seed is not None and len(args.kind or ()) != 1:
         parser.error("--seed belongs to one --kind")
     cluster = cluster_under_test()

@@ -21,7 +21,7 @@ def test_the_tables_and_the_pictures_are_those_of_the_results() -> None:
 
 def sentences_after(beginning: str) -> list[str]:
     [paragraph] = [each for each in DOCUMENT.read_text().split("\n\n") if each.startswith(beginning)]
-    return paragraph.split(". ")
+    return " ".join(paragraph.split()).split(". ")
 
 
 @pytest.mark.parametrize(
