@@ -83,14 +83,18 @@ class ClusterClient:
 
     async def _refresh(self) -> None:
         """From whoever answers first; a different one begins each time, for one may know less than the others."""
-        doors = [*dict.fromkeys((*self._map.hosts, self._door))]
         self._turn += 1
-        for number in range(len(doors)):
-            host = doors[(self._turn + number) % len(doors)]
+        for host in self._doors():
             if found := await self._asked_for_map(host):
                 self._map, self._is_stale = found, False
                 return
         raise ConnectionRefusedError("no node tells who owns which slots")
+
+    def _doors(self) -> list[str]:
+        """In turn, and those first that have not just been silent."""
+        known = [*dict.fromkeys((*self._map.hosts, self._door))]
+        first = self._turn % len(known)
+        return sorted([*known[first:], *known[:first]], key=lambda host: host not in self._kept)
 
     async def _asked_for_map(self, host: str) -> SlotMap | None:
         replies: list[Reply] = []

@@ -4,16 +4,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
+from urllib.parse import urlencode
 
 from faults.agreement import disagreement
 from faults.cast import Cast, ClusterCast
 from faults.connection import Command, Reply, ask_once
 from faults.ground import Ground
 from faults.problems import NotThereError, first_line
-from faults.settings import NODES_PER_SHARD, SHARDS
+from faults.settings import NAME, NODES_PER_SHARD, SHARDS
 from faults.sight import Sight
 from faults.slot_map import tag_that_moves
 from testbed.addons.kubeapi import Json
+from valkey_operator.core.names import OWNER_LABEL, cluster_place
 from valkey_operator.valkey.cluster_nodes import ClusterError, own_line
 from valkey_operator.valkey.slots import SLOT_COUNT, Slots
 
@@ -52,10 +54,8 @@ class ClusterGround(Ground):
 
     def replicas(self) -> list[str]:
         primary = self.primary()
-        place = str(self.shard)
-        pods = self.shop.pods()
-        mates = [node for node, pod in pods.items() if pod["metadata"]["labels"]["valkey.io/shard"] == place]
-        return sorted(node for node in mates if node != primary)
+        places = {node: cluster_place(NAME, node) for node in self.shop.pods() if node != primary}
+        return sorted(node for node, place in places.items() if place and place[0] == self.shard)
 
     def machines_of_primaries(self) -> dict[int, str]:
         """Where the primary of each shard is."""
@@ -80,7 +80,7 @@ class ClusterGround(Ground):
 
     def delete_all_pods(self) -> None:
         """By force, with one request."""
-        selector = "labelSelector=valkey.io%2Fcluster%3Dcart"
+        selector = urlencode({"labelSelector": f"{OWNER_LABEL}={NAME}"})
         self.request("DELETE", f"/api/v1/namespaces/{self.namespace}/pods?{selector}", {"gracePeriodSeconds": 0})
 
     def is_whole(self, status: Json) -> bool:

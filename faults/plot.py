@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from faults.results import Run, gap_ms
 
-LEFT, WIDTH, ROW, TOP = 200, 640, 22, 30
+LEFT, WIDTH, ROW, TOP = 240, 640, 22, 30
 SHORTEST_MS, LONGEST_MS = 5.0, 300_000.0
 TICKS = {10: "10 ms", 100: "100 ms", 1000: "1 s", 10_000: "10 s", 100_000: "100 s"}
 COLOURS = ("#c2410c", "#1d4ed8")

@@ -37,7 +37,8 @@ class SlotMap(NamedTuple):
 
     def moved(self, slot: int, host: str) -> "SlotMap":
         hosts = self.hosts if host in self.hosts else (*self.hosts, host)
-        return SlotMap((Owned(slot, slot, host), *self.owned), hosts)
+        others = (each for each in self.owned if not each.first == each.last == slot)
+        return SlotMap((Owned(slot, slot, host), *others), hosts)
 
 
 class Redirect(NamedTuple):

@@ -32,6 +32,7 @@ def test_a_slot_that_moved_is_where_it_was_last_said_to_be_and_the_others_stay()
     found = parse_slot_map(REPLY, "10.0.0.9").moved(7, "10.0.0.3").moved(7, "10.0.0.2")
     assert [found.owner_of(slot) for slot in (6, 7, 8)] == ["10.0.0.1", "10.0.0.2", "10.0.0.1"]
     assert found.hosts == ("10.0.0.1", "10.0.0.2", "10.0.0.9", "10.0.0.3")
+    assert len(found.owned) == 3
 
 
 def test_a_redirection_for_good_and_one_for_a_single_request_are_told_apart() -> None:
