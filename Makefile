@@ -119,7 +119,7 @@ bench: $(READY) cluster deploy ## measure, into bench/results (ARGS=--cold: also
 	$(VENV)/python -m bench.cluster_reshard
 
 .PHONY: faults
-faults: $(READY) cluster deploy ## break Valkeys for an hour, into bench/results and docs/reliability.md (ARGS=--minutes=10)
+faults: $(READY) cluster deploy ## break Valkeys and clusters for an hour, into bench/results and docs/reliability.md (ARGS=--minutes=10)
 	$(VENV)/python -m faults.run $(ARGS)
 	$(VENV)/python -m tests.sim.many --minutes=5
 

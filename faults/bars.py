@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+SETTLED = "settled"
+"""Not a way: until all was whole again."""
+
 
 class Bar(NamedTuple):
-    """For the longest time without an accepted write, of one way to the primary."""
+    """For the longest time without an accepted write, of one way to the primary; or for the time until all is whole."""
 
     kind: str
     way: str
@@ -29,4 +32,12 @@ BARS: tuple[Bar, ...] = (
     Bar("roll", "service", max_ms=1300),
     Bar("delete-pod", "pods", max_ms=150),
     Bar("delete-pod", "service", max_ms=1300),
+)
+CLUSTER_BARS: tuple[Bar, ...] = (
+    Bar("cluster-kill-primary", "shard", 300, 1500),
+    Bar("cluster-kill-primary-no-volume", "shard", 300, 1500),
+    Bar("cluster-node-cut", "shard", max_ms=7000),
+    Bar("cluster-node-cut-two", "shard", max_ms=11_000),
+    Bar("cluster-roll", "shard", max_ms=200),
+    Bar("cluster-force-delete-all", SETTLED, max_ms=10_000),
 )

@@ -9,16 +9,28 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from faults.connection import Command, Connection, Reply
-from faults.history import Outcome, Read, Way, Write, WriterLog
+from faults.history import Outcome, Read, Write, WriterLog
 
 PACE_S = 0.005
 PATIENCE_S = 0.5
 WAIT_MS = 400
 ROLE_PATIENCE_S = 0.2
 READ_PACE_S = 0.02
+
+
+class Caller(Protocol):
+    """Speaks for a writer or reader, with whatever server it thinks is the right one."""
+
+    retry_s: float
+
+    async def ask(self, commands: Sequence[Command], replies: list[Reply]) -> str:
+        """Replies are added as far as they came; the server's run id, or nothing where none was found."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Finder(ABC):
@@ -145,7 +157,7 @@ class Client:
         return connection.server
 
 
-async def write_for_ever(client: Client, log: WriterLog, key: str) -> None:
+async def write_for_ever(client: Caller, log: WriterLog, key: str) -> None:
     number = 0
     while True:
         number += 1
@@ -154,8 +166,9 @@ async def write_for_ever(client: Client, log: WriterLog, key: str) -> None:
         replies: list[Reply] = []
         sent_s = time.time()
         server = await client.ask(commands, replies)
-        write = judge(number, sent_s, server, replies)
+        write = judge(number, sent_s, server, replies)._replace(slot=log.slot)
         log.writes.append(write)
+        log.accepted += write.is_accepted
         log.refusals.update(reply.error for reply in replies if reply.error)
         await asyncio.sleep(PACE_S if write.is_accepted else client.retry_s)
 
@@ -177,16 +190,12 @@ def server_time_s(reply: Reply) -> float:
     return int(seconds) + int(microseconds) / 1e6
 
 
-async def read_for_ever(client: Client, reads: list[Read], key: str) -> None:
+async def read_for_ever(client: Caller, reads: list[Read], key: str, slot: int = 0) -> None:
     """The last number of a writer's list, again and again."""
     while True:
         replies: list[Reply] = []
         sent_s = time.time()
         await client.ask([("LINDEX", key, -1)], replies)
         if replies and not replies[0].error:
-            reads.append(Read(sent_s, replies[0].at_s, int(replies[0].value or 0)))
+            reads.append(Read(sent_s, replies[0].at_s, int(replies[0].value or 0), slot))
         await asyncio.sleep(READ_PACE_S)
-
-
-def writer_logs() -> tuple[WriterLog, ...]:
-    return tuple(WriterLog(way, waits) for way in Way for waits in (False, True))

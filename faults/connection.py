@@ -106,3 +106,17 @@ class Connection:
 
     def close(self) -> None:
         self._sock.close()
+
+
+async def ask_once(
+    netns: Path, address: str, password: str, commands: Sequence[Command], *, patience_s: float
+) -> list[Reply]:
+    """Over a connection of its own, for whoever only looks."""
+    replies: list[Reply] = []
+    connection = await Connection.open(netns, address, password, patience_s)
+    try:
+        async with asyncio.timeout(patience_s):
+            await connection.ask(commands, replies)
+    finally:
+        connection.close()
+    return replies

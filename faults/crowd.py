@@ -6,28 +6,23 @@ import threading
 import time
 from collections.abc import Iterator
 
-from faults.clients import ByRole, ByService, Client, Finder, read_for_ever, write_for_ever, writer_logs
-from faults.connection import Connection, Reply
-from faults.ground import NAME, Ground
-from faults.history import History, Read, Way, WriterLog
+from faults.clients import read_for_ever, write_for_ever
+from faults.ground import Ground
+from faults.history import History, Read, WriterLog
 from faults.prober import Prober
+from faults.settings import NAME
 from faults.sight import Sight
 
-READ_BACK_PATIENCE_S = 10.0
 STOPPED_WITHIN_S = 20.0
 STALL_PACE_S = 0.01
 
 
 class Crowd:
     def __init__(self, ground: Ground, run: str, *, longest_s: float) -> None:
-        self._netns = ground.network_of(ground.clients_on)
-        self._password = ground.shop.password()
-        self._service = ground.service_address(NAME)
-        self._run = run
         self._longest_s = longest_s
-        self._sight = Sight(ground.shop.cluster.kubeconfig, ground.namespace, NAME)
-        self._prober = Prober(self._sight, self._password, ground.network_of)
-        self._logs = writer_logs()
+        self._sight = Sight(ground.shop.cluster.kubeconfig, ground.namespace, kind=ground.shop.kind, name=NAME)
+        self._cast = ground.cast(run, self._sight)
+        self._prober = Prober(self._sight, ground.shop.password(), ground.network_of, self._cast.probed)
         self._reads: list[Read] = []
         self._stall_s = 0.0
         self._stopped: asyncio.Event | None = None
@@ -55,8 +50,8 @@ class Crowd:
             async with asyncio.timeout(self._longest_s), asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._sight.watch()), group.create_task(self._prober.probe_all())]
                 tasks.append(group.create_task(self._note_stalls()))
-                tasks += [group.create_task(self._write(log)) for log in self._logs]
-                tasks.append(group.create_task(self._read()))
+                tasks += [group.create_task(self._write(log)) for log in self._cast.logs]
+                tasks += [group.create_task(self._read(log)) for log in self._cast.read]
                 await self._stopped.wait()
                 for task in tasks:
                     task.cancel()
@@ -69,42 +64,25 @@ class Crowd:
             self._stall_s = max(self._stall_s, time.monotonic() - begun - STALL_PACE_S)
 
     async def _write(self, log: WriterLog) -> None:
-        with contextlib.closing(Client(self._finder(log.way))) as client:
+        with contextlib.closing(self._cast.writer(log)) as client:
             await write_for_ever(client, log, self.key(log))
 
-    async def _read(self) -> None:
-        with contextlib.closing(Client(self._finder(Way.SERVICE))) as client:
-            await read_for_ever(client, self._reads, self.key(self._logs[0]))
-
-    def _finder(self, way: Way) -> Finder:
-        if way is Way.SERVICE:
-            return ByService(self._netns, self._service, self._password)
-        return ByRole(self._netns, self._sight.addresses, self._password)
+    async def _read(self, log: WriterLog) -> None:
+        with contextlib.closing(self._cast.reader(log)) as client:
+            await read_for_ever(client, self._reads, self.key(log), log.slot)
 
     def key(self, log: WriterLog) -> str:
-        return f"faults:{self._run}:{log.name}"
+        return self._cast.key(log)
 
     def accepted(self) -> dict[str, int]:
         """How many writes each writer got through so far."""
-        return {log.name: sum(write.is_accepted for write in log.writes) for log in self._logs}
+        return {log.name: log.accepted for log in self._cast.logs}
 
     def history(self) -> History:
         return History(
-            self._logs, tuple(self._prober.writes), tuple(self._reads), tuple(self._sight.statuses), self._stall_s
+            self._cast.logs, tuple(self._prober.writes), tuple(self._reads), tuple(self._sight.statuses), self._stall_s
         )
 
     def read_back(self) -> dict[str, list[int]]:
-        """What is in each writer's list now, asked through the Service; the lists are gone afterwards."""
-        return asyncio.run(self._read_back())
-
-    async def _read_back(self) -> dict[str, list[int]]:
-        replies: list[Reply] = []
-        keys = [self.key(log) for log in self._logs]
-        connection = await Connection.open(self._netns, self._service, self._password, READ_BACK_PATIENCE_S)
-        try:
-            async with asyncio.timeout(READ_BACK_PATIENCE_S):
-                await connection.ask([*(("LRANGE", key, 0, -1) for key in keys), ("UNLINK", *keys)], replies)
-        finally:
-            connection.close()
-        lists = [[int(number) for number in reply.value] for reply in replies[: len(keys)]]
-        return dict(zip((log.name for log in self._logs), lists, strict=True))
+        """What is in each writer's list now; the lists are gone afterwards."""
+        return asyncio.run(self._cast.read_back())

@@ -1,7 +1,6 @@
 """One run: clients at work, faults staged and healed by their plan, and how it stood in the end."""
 
 import heapq
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +8,15 @@ from dataclasses import dataclass
 from faults.catalogue import KINDS, promise_of
 from faults.crowd import Crowd
 from faults.figures import End, Staged, figures
-from faults.ground import NAME, NODES, Ground, NotThereError, not_settled
+from faults.ground import Ground
 from faults.kinds import Kind
+from faults.problems import NotThereError, first_line
 from faults.promises import Figures
 from faults.schedule import Plan, Planned
 from testbed.errors import TestbedError
 
 UNDER_WAY_WITHIN_S = 30.0
 UNDER_WAY = 20
-SETTLED_WITHIN_S = 150.0
 # A status is believed if it stays so.
 STEADY_S = 3.0
 # Looking takes a core for a moment, which a change of primary that was just begun should have.
@@ -53,7 +52,7 @@ class Happening:
             try:
                 self.kind.heal()
                 break
-            except (TestbedError, AssertionError):
+            except (NotThereError, TestbedError, AssertionError):
                 if not tries_left:
                     raise
                 time.sleep(2)
@@ -65,8 +64,10 @@ class Happening:
 
 def run(ground: Ground, plan: Plan, *, meanwhile: Callable[[Crowd], None] = lambda _: None) -> Figures:
     """Carry out a plan on a Valkey that is whole, and emptied first; `meanwhile` is done after the last healing."""
-    ground.shop.say(ground.primary(), "FLUSHALL")
-    happenings = [Happening(each, KINDS[each.kind](ground, each.variant)) for each in plan.faults]
+    ground.empty()
+    happenings = [
+        Happening(each, KINDS[each.kind](ground.for_fault(each.variant), each.variant)) for each in plan.faults
+    ]
     for each in happenings:
         each.kind.prepare()
     crowd = Crowd(ground, f"{plan.kind}-{plan.seed}-{time.time_ns()}", longest_s=LONGEST_S)
@@ -109,42 +110,21 @@ def settle(ground: Ground, crowd: Crowd) -> tuple[float, str]:
     begun_s, before = time.time(), crowd.accepted()
     whole_since_s, problem = None, ""
     time.sleep(LOOK_AFTER_S)
-    while (now_s := time.time()) < begun_s + SETTLED_WITHIN_S:
-        problem = not_settled(ground.shop) or silence(crowd, before)
+    while (now_s := time.time()) < begun_s + ground.settled_within_s:
+        problem = ground.not_settled() or silence(crowd, before)
         whole_since_s = None if problem else whole_since_s or now_s
         if whole_since_s and now_s > whole_since_s + STEADY_S:
-            problem = untruth(ground)
+            problem = ground.untruth()
             if not problem:
                 return whole_since_s - begun_s, ""
             whole_since_s = None
         time.sleep(0.3)
-    return time.time() - begun_s, f"not whole after {SETTLED_WITHIN_S:.0f} s: {problem}"
+    return time.time() - begun_s, f"not whole after {ground.settled_within_s:.0f} s: {problem}"
 
 
 def silence(crowd: Crowd, before: Mapping[str, int]) -> str:
     silent = [name for name, count in crowd.accepted().items() if count == before[name]]
     return f"no write of {', '.join(silent)} is taken" if silent else ""
-
-
-def untruth(ground: Ground) -> str:
-    """What the status says and the servers do not."""
-    try:
-        status, nodes = ground.shop.status(NAME), ground.shop.pods()
-    except AssertionError as problem:
-        return first_line(problem)
-    roles = {node: role_of(ground, node) for node in nodes}
-    wanted = {node: "master" if node == status["primary"] else "slave connected" for node in roles}
-    if len(roles) != NODES or roles != wanted:
-        return f"the status names {status['primary']}, and the servers say {roles}"
-    return ""
-
-
-def role_of(ground: Ground, node: str) -> str:
-    try:
-        words = ground.shop.say(node, "ROLE").split()
-    except AssertionError as problem:
-        return first_line(problem)
-    return "master" if words[0] == "master" else " ".join(["slave", *(word for word in words if word == "connected")])
 
 
 def read_back(crowd: Crowd) -> dict[str, list[int]] | None:
@@ -156,11 +136,6 @@ def read_back(crowd: Crowd) -> dict[str, list[int]] | None:
             print(f"the Valkey could not be read: {first_line(problem)}", flush=True)
             time.sleep(1)
     return None
-
-
-def first_line(problem: BaseException) -> str:
-    """Without the password that a command was given."""
-    return re.sub(r"(-a )\S+", r"\1…", str(problem).partition("\n")[0]) or type(problem).__name__
 
 
 def wait_until(holds: Callable[[], bool], deadline_s: float) -> None:

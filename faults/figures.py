@@ -2,17 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
-from faults.analysis import gone_back, longest, lost, most_at_once, overlaps, untrue_s, windows
+from faults.analysis import changes, gone_back, longest, lost, most_at_once, overlaps, untrue_s, windows
 from faults.history import History
 from faults.promises import Figures, Promise, broken_promises
 from faults.schedule import Plan
-
-# So long may writers find nobody before a status that says Ready is untrue.
 
 
 class Staged(NamedTuple):
@@ -50,17 +47,16 @@ def figures(plan: Plan, promise: Promise, history: History, *, staged: Sequence[
         stall_ms=round(history.stall_s * 1000, 1),
         acknowledged={log.name: sum(write.is_accepted for write in log.writes) for log in history.writers},
         lost=lost_now,
-        overlap_ms=round(sum(each.until_s - each.since_s for each in found) * 1000, 1),
+        overlap_ms=round(sum(each.length_s for each in found) * 1000, 1),
+        longest_overlap_ms=round(max((each.length_s for each in found), default=0.0) * 1000, 1),
         strays=sum(each.strays for each in found),
         primaries_at_once=most_at_once(found, anybody=bool(history.accepted())),
         reads=len(history.reads),
         reads_back=gone_back(history.reads),
-        primary_changes=changes([seen.primary for seen in history.statuses if seen.primary]),
+        primary_changes=changes(history.statuses),
         settled_s=round(end.settled_s, 1),
         status=end.status,
-        untrue_s=round(
-            untrue_s(history.statuses, windows(history.written(), begin_s, end_s), promise.status_grace_s), 1
-        ),
+        untrue_s=round(untrue_for_s(history, begin_s, end_s, promise.status_grace_s), 1),
         refusals=dict(sum((log.refusals for log in history.writers), Counter())),
         broken=[],
     )
@@ -83,5 +79,9 @@ def lost_by_class(history: History, end: End) -> dict[str, int] | None:
     }
 
 
-def changes(names: Sequence[str]) -> int:
-    return sum(one != other for one, other in pairwise(names))
+def untrue_for_s(history: History, begin_s: float, end_s: float, grace_s: float) -> float:
+    """Of all slots, the one about which the status was untrue for longest."""
+    return max(
+        (untrue_s(history.statuses, windows(writes, begin_s, end_s), grace_s) for writes in history.written().values()),
+        default=0.0,
+    )

@@ -4,7 +4,7 @@ Times are those of this machine's wall clock, which clients and servers share, i
 """
 
 import enum
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -39,6 +39,8 @@ class Write(NamedTuple):
     outcome: Outcome
     server: str = ""
     """The run id of the process that answered."""
+    slot: int = 0
+    """Of the key; each has one primary at a time. A Valkey that is no cluster has one for all."""
 
     @property
     def is_accepted(self) -> bool:
@@ -51,6 +53,7 @@ class Read(NamedTuple):
     sent_s: float
     done_s: float
     value: int
+    slot: int = 0
 
 
 class StatusSeen(NamedTuple):
@@ -59,20 +62,24 @@ class StatusSeen(NamedTuple):
     at_s: float
     state: str
     primary: str
+    """A node; of a cluster one for each shard, as `0=cart-0-1 1= 2=cart-2-0`."""
 
 
 @dataclass
 class WriterLog:
     """Everything one writer did, in order."""
 
-    way: Way
+    way: str
     waits: bool
+    slot: int = 0
     writes: list[Write] = field(default_factory=list)
+    accepted: int = 0
+    """Of these, as far as they are counted while it writes."""
     refusals: Counter[str] = field(default_factory=Counter)
 
     @property
     def name(self) -> str:
-        return f"{self.way}-wait" if self.waits else str(self.way)
+        return f"{self.way}-wait" if self.waits else self.way
 
 
 @dataclass(frozen=True)
@@ -87,10 +94,14 @@ class History:
     stall_s: float = 0.0
     """The longest time for which the clients themselves did not get to run."""
 
-    def written(self) -> list[Write]:
-        """What writers did, in order."""
-        return sorted((write for log in self.writers for write in log.writes), key=lambda write: write.done_s)
+    def written(self) -> dict[int, list[Write]]:
+        """What writers did, by the slot of their key."""
+        found: dict[int, list[Write]] = defaultdict(list)
+        for log in self.writers:
+            found[log.slot] += log.writes
+        return found
 
     def accepted(self) -> list[Write]:
         """What any server accepted from anybody."""
-        return [write for write in (*self.written(), *self.probes) if write.is_accepted]
+        written = (write for log in self.writers for write in log.writes)
+        return [write for write in (*written, *self.probes) if write.is_accepted]

@@ -6,6 +6,7 @@ from typing import ClassVar
 from faults.ground import Ground
 from faults.promises import Promise
 from faults.schedule import Lasting
+from faults.settings import Setting
 from testbed import faults as testbed_faults
 from testbed.faults import Fault
 
@@ -16,10 +17,13 @@ class Kind(ABC):
     """One fault of one run. `variant` is a number to draw choices from."""
 
     name: ClassVar[str]
+    setting: ClassVar[Setting] = Setting.VALKEY
     promise: ClassVar[Promise] = Promise.UNPLANNED
     lasting: ClassVar[Lasting] = AT_ONCE
     is_costly: ClassVar[bool] = False
     """Run only where it is asked for by name."""
+    usually_settled_s: ClassVar[float] = 10.0
+    """What takes longer is not broken again: kubelet waits longer and longer before it starts what has often ended."""
 
     def __init__(self, ground: Ground, variant: int) -> None:
         self.ground = ground

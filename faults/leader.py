@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from faults.ground import Ground, NotThereError
+from faults.ground import Ground
+from faults.problems import NotThereError
 from testbed.faults import pods
 
 SYSTEM = "valkey-operator-system"

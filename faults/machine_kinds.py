@@ -1,8 +1,8 @@
 """Faults of machines and of the ways between them."""
 
-from faults.ground import NotThereError
 from faults.kinds import Kind, OnTestbed
 from faults.leader import keep_leader_off, put_leader_on
+from faults.problems import NotThereError
 from faults.promises import Promise
 from faults.schedule import Lasting
 from testbed.faults import Fault, LinkSlow, NodeCut, NodeStop, Partition

@@ -1,9 +1,11 @@
 """Faults of servers, their pods and their disks."""
 
-from faults.ground import NAME
+from typing import ClassVar
+
 from faults.kinds import Kind, OnTestbed
 from faults.promises import Promise
 from faults.schedule import Lasting
+from faults.settings import NAME
 from testbed.faults import DiskFull, Fault, Pause, PodFreeze, pods
 from valkey_operator.core.names import PRIMARY_ANNOTATION
 
@@ -132,14 +134,16 @@ class Scale(Kind):
     name = "scale"
     promise = Promise.PLANNED
     lasting = Lasting(15, 30)
+    usual: ClassVar[int] = 3
+    others: ClassVar[tuple[int, ...]] = (1, 2, 4)
 
     def stage(self) -> str:
-        count = (1, 2, 4)[self.variant % 3]
+        count = self.others[self.variant % len(self.others)]
         self.ground.patch(replicas=count)
         return f"{count} nodes"
 
     def heal(self) -> None:
-        self.ground.patch(replicas=3)
+        self.ground.patch(replicas=self.usual)
 
 
 class Suspend(Kind):

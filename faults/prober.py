@@ -7,8 +7,9 @@ tell its clients.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from faults.clients import judge
 from faults.connection import Connection, Reply
@@ -19,13 +20,23 @@ PACE_S = 0.02
 RETRY_S = 0.1
 CONNECT_PATIENCE_S = 1.0
 PATIENCE_S = 75.0
-# One key for all: it counts for nothing, and stays small.
-KEY = "faults-probe"
+
+
+class Probed(NamedTuple):
+    """A key that counts for nothing and stays small, one for all pods."""
+
+    key: str
+    slot: int = 0
 
 
 class Prober:
-    def __init__(self, sight: Sight, password: str, network_of: Callable[[str], Path]) -> None:
+    def __init__(
+        self, sight: Sight, password: str, network_of: Callable[[str], Path], probed: Sequence[Probed]
+    ) -> None:
         self._sight = sight
+        self._keys = probed
+        # As many writes in a second, however many keys: clients share two cores with what they call.
+        self._pace_s = PACE_S * len(probed)
         self._password = password
         self._network_of = network_of
         self._probed: set[PodSeen] = set()
@@ -61,13 +72,15 @@ class Prober:
             sent_s = time.time()
             try:
                 async with asyncio.timeout(PATIENCE_S):
-                    await connection.ask([("TIME",), ("SET", KEY, number)], replies)
+                    await connection.ask([("TIME",), *(("SET", each.key, number) for each in self._keys)], replies)
             except (OSError, TimeoutError):
                 answered = False
-            self._note(judge(number, sent_s, connection.server, replies))
-            await asyncio.sleep(PACE_S)
+            self._note(number, sent_s, connection.server, replies)
+            await asyncio.sleep(self._pace_s)
 
-    def _note(self, write: Write) -> None:
+    def _note(self, number: int, sent_s: float, server: str, replies: Sequence[Reply]) -> None:
         """Refusals are what is expected of all but one, and would only fill the memory."""
-        if write.outcome is not Outcome.REFUSED:
-            self.writes.append(write)
+        for index, each in enumerate(self._keys, start=1):
+            write = judge(number, sent_s, server, (*replies[:1], *replies[index : index + 1]))
+            if write.outcome is not Outcome.REFUSED:
+                self.writes.append(write._replace(slot=each.slot))

@@ -6,10 +6,16 @@ import msgspec
 
 QUORUM = "Quorum"
 THAWS_WITHIN_MS = 100
+NODE_TIMEOUT_S = 5.0
+"""The default of a cluster: so long may an owner of slots that is cut off not know it."""
 
 
 class Promise(enum.Enum):
-    """In every case what `WAIT` confirmed in Quorum is kept, and two servers never take writes, but while one thaws."""
+    """In every case what `WAIT` confirmed in Quorum is kept, and two servers never take writes, but while one thaws.
+
+    A cluster has an election of its own: there two servers may take writes of one slot for nodeTimeout, and what `WAIT`
+    confirmed is kept where the one replica that has it lives.
+    """
 
     PLANNED = "planned"
     """No acknowledged write is lost."""
@@ -21,16 +27,40 @@ class Promise(enum.Enum):
     """The same; and no status is written before another operator leads."""
     THAWED = "thawed"
     """The same; and a server that thaws may take what stood in its sockets before its agent is awake."""
+    CLUSTER_PLANNED = "cluster-planned"
+    """No acknowledged write is lost."""
+    CLUSTER_REPLICATED = "cluster-replicated"
+    """What `WAIT` confirmed is kept; what no replica had may be lost."""
+    CLUSTER_UNPLANNED = "cluster-unplanned"
+    """The same, where both nodes that had a write may die one after the other."""
+
+    @property
+    def is_for_cluster(self) -> bool:
+        return self in {Promise.CLUSTER_PLANNED, Promise.CLUSTER_REPLICATED, Promise.CLUSTER_UNPLANNED}
 
     @property
     def is_kept_by_replicas_alone(self) -> bool:
         """Whether what only the primary had may be lost."""
-        return self not in {Promise.PLANNED, Promise.HARMLESS}
+        return self not in {Promise.PLANNED, Promise.HARMLESS, Promise.CLUSTER_PLANNED}
+
+    def keeps_confirmed(self, durability: str) -> bool:
+        """Whether what `WAIT` confirmed may never be lost."""
+        if self.is_for_cluster:
+            return self is not Promise.CLUSTER_UNPLANNED
+        return durability == QUORUM or not self.is_kept_by_replicas_alone
 
     @property
     def status_grace_s(self) -> float:
         """After how long without writes a status must tell."""
+        if self.is_for_cluster:
+            return NODE_TIMEOUT_S + 2
         return 12.0 if self is Promise.LEADERLESS else 5.0
+
+    def tolerates(self, run: "Figures") -> bool:
+        """Whether two servers may have taken writes for as long as they did."""
+        if self.is_for_cluster:
+            return run.longest_overlap_ms <= NODE_TIMEOUT_S * 1000
+        return self is Promise.THAWED and run.overlap_ms <= THAWS_WITHIN_MS
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +77,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged: dict[str, int]
     lost: dict[str, int] | None
     overlap_ms: float
+    longest_overlap_ms: float = 0.0
     strays: int
     primaries_at_once: int
     reads: int
@@ -62,13 +93,12 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 def broken_promises(run: Figures, promise: Promise) -> list[str]:
     """In sentences; nothing where all were kept."""
     lost_now = run.lost or {"plain": 0, "confirmed": 0}
-    thaws = promise is Promise.THAWED and run.overlap_ms <= THAWS_WITHIN_MS
     checks = {
         "the Valkey could not be read in the end": run.lost is None,
         f"{run.strays} writes were taken by an old primary after the new one's first": run.primaries_at_once > 1
-        and not thaws,
+        and not promise.tolerates(run),
         f"{lost_now['confirmed']} writes that WAIT had confirmed are lost": lost_now["confirmed"] > 0
-        and (run.durability == QUORUM or not promise.is_kept_by_replicas_alone),
+        and promise.keeps_confirmed(run.durability),
         f"{lost_now['plain']} acknowledged writes are lost": lost_now["plain"] > 0
         and not promise.is_kept_by_replicas_alone,
         f"the primary changed {run.primary_changes} times": run.primary_changes > 0 and promise is Promise.HARMLESS,

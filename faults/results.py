@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ NAME = "faults"
 # Older runs are kept, and not told of: they are about an older product.
 TOLD = 30
 DURABILITIES = ("Available", "Quorum")
+_NUMBER = re.compile(r"-\d+")
 
 Run = dict[str, Any]
 
@@ -42,6 +44,11 @@ def latest(runs: Sequence[Run], kind: str, durability: str) -> list[Run]:
     """The runs of a kind that are told of."""
     of_kind = [run for run in runs if run["kind"] == kind and "failed" not in run]
     return [run for run in of_kind if run["durability"] == durability][-TOLD:]
+
+
+def gap_ms(run: Run, way: str) -> float:
+    """The longest time without an accepted write; of a way to shards, that of the worst one."""
+    return max(float(gap) for name, gap in run["gap_ms"].items() if _NUMBER.sub("", name) == way)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

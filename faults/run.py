@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import msgspec
 
 from faults import results
-from faults.catalogue import NAMES, USUAL, plan_of
-from faults.experiment import first_line, run
-from faults.ground import PREFIX, NotThereError, ground_on, shop_for_faults
+from faults.catalogue import NAMES, USUAL, plan_of, setting_of, usually_settled_s
+from faults.experiment import run
+from faults.places import PREFIX, ground_for, shop_for_faults
+from faults.problems import NotThereError, first_line
 from faults.promises import Figures
 from faults.report import write_report
-from faults.schedule import Plan, next_run
+from faults.schedule import Plan, is_for_cluster, next_run
+from faults.settings import Setting
 from testbed import faults as testbed_faults
 from testbed.errors import TestbedError
 from testbed.faults.links import all_nodes
@@ -21,18 +23,18 @@ from testbed.layout import Layout
 from tests.e2e.cluster import Cluster, cluster_under_test
 from tests.e2e.valkeys import Shop
 
-# Kubelet waits longer and longer before it starts a server that has often ended; that says nothing of the next run.
-USUALLY_SETTLED_S = 10.0
+Wanted = tuple[Setting, str]
+"""What a run needs, and with which durability."""
 
 
 class Session:
-    """One Valkey for run after run; a new one where the durability changes, or where one was hardly whole again."""
+    """One Valkey or cluster for run after run; a new one where another is needed, or one was hardly whole again."""
 
     def __init__(self, cluster: Cluster, layout: Layout) -> None:
         self._cluster = cluster
         self._layout = layout
-        self._whole: tuple[str, Shop] | None = None
-        """The durability that the Valkey has, and where it is."""
+        self._whole: tuple[Wanted, Shop] | None = None
+        """What there is, and where."""
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Session":
@@ -42,21 +44,22 @@ class Session:
         self._stack.close()
 
     def make(self, planned: Plan) -> Figures:
-        shop = self._shop_for(planned.durability)
+        wanted = setting_of(planned.kind), planned.durability
+        shop = self._shop_for(wanted)
         self._whole = None
         try:
-            done = run(ground_on(shop, self._layout), planned)
+            done = run(ground_for(shop, self._layout, planned), planned)
         finally:
             heal_all(self._layout)
-        if not done.status and done.settled_s < USUALLY_SETTLED_S:
-            self._whole = planned.durability, shop
+        if not done.status and done.settled_s < usually_settled_s(planned.kind):
+            self._whole = wanted, shop
         return done
 
-    def _shop_for(self, durability: str) -> Shop:
-        if self._whole and self._whole[0] == durability:
+    def _shop_for(self, wanted: Wanted) -> Shop:
+        if self._whole and self._whole[0] == wanted:
             return self._whole[1]
         self._stack.close()
-        return self._stack.enter_context(shop_for_faults(self._cluster, durability))
+        return self._stack.enter_context(shop_for_faults(self._cluster, *wanted))
 
 
 def heal_all(layout: Layout) -> None:
@@ -104,6 +107,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.report:
         return write_report()
+    if args.durability == "Quorum" and args.kind and all(map(is_for_cluster, args.kind)):
+        parser.error("--durability=Quorum: clusters have only runs with Available; leave it out, or name other kinds")
     if args.seed is not None and len(args.kind or ()) != 1:
         parser.error("--seed belongs to one --kind")
     cluster = cluster_under_test()

@@ -1,4 +1,4 @@
-"""What Kubernetes shows meanwhile: the pods the Valkey has, all it ever had during a run, and what the status said.
+"""What Kubernetes shows meanwhile: the pods a Valkey has, all it ever had during a run, and what the status said.
 
 A watch that ends, as with its API server, is begun anew; what was seen before stays until then.
 """
@@ -16,7 +16,11 @@ from testbed.layout import REPOSITORY
 
 AGAIN_S = 0.5
 _POD = '["{.type}","{.object.status.podIP}","{.object.spec.nodeName}"]{"\\n"}'
-_STATUS = '["{.object.status.state}","{.object.status.primary}"]{"\\n"}'
+_PRIMARIES = {
+    "valkey": "{.object.status.primary}",
+    "valkeycluster": "{range .object.status.shards[*]}{.shardIndex}={.primary} {end}",
+}
+"""As `StatusSeen` has them."""
 Heard = Callable[[list[str], bool], None]
 """Told the fields of an event, and whether it is the first of its watch."""
 
@@ -29,8 +33,9 @@ class PodSeen(NamedTuple):
 
 
 class Sight:
-    def __init__(self, kubeconfig: Path, namespace: str, name: str) -> None:
+    def __init__(self, kubeconfig: Path, namespace: str, *, kind: str, name: str) -> None:
         self._kubeconfig = kubeconfig
+        self._kind = kind
         self._place = f"--namespace={namespace}"
         self._name = name
         self.pods: set[PodSeen] = set()
@@ -42,9 +47,11 @@ class Sight:
 
     async def watch(self) -> None:
         pods = ("pods", f"--selector=valkey.io/cluster={self._name}", f"--output=jsonpath={_POD}")
+        line = f'["{{.object.status.state}}","{_PRIMARIES[self._kind]}"]{{"\\n"}}'
+        status = (self._kind, self._name, f"--output=jsonpath={line}")
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow(*pods, heard=self._on_pod))
-            group.create_task(self._follow("valkey", self._name, f"--output=jsonpath={_STATUS}", heard=self._on_status))
+            group.create_task(self._follow(*status, heard=self._on_status))
 
     async def _follow(self, *what: str, heard: Heard) -> None:
         argv = [str(REPOSITORY / "bin" / "kubectl"), "get", *what, self._place, "--watch", "--output-watch-events"]
@@ -82,6 +89,6 @@ class Sight:
 
     def _on_status(self, fields: list[str], _is_first: bool) -> None:
         state, primary = fields
-        seen = StatusSeen(time.time(), state, primary)
+        seen = StatusSeen(time.time(), state, primary.strip())
         if not self.statuses or self.statuses[-1][1:] != seen[1:]:
             self.statuses.append(seen)

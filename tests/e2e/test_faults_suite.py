@@ -8,9 +8,11 @@ import pytest
 from faults.catalogue import plan_of
 from faults.crowd import Crowd
 from faults.experiment import run
-from faults.ground import Ground, apply_valkey, ground_on
+from faults.ground import Ground
+from faults.places import apply, ground_on
 from faults.promises import Figures
 from faults.schedule import Plan
+from faults.settings import Setting
 from testbed.layout import Layout
 from tests.e2e.valkeys import Shop
 
@@ -22,7 +24,7 @@ TAKEN = 5
 
 @pytest.fixture
 def ground(shop: Shop, layout: Layout) -> Ground:
-    apply_valkey(shop, "Quorum")
+    apply(shop, Setting.VALKEY, "Quorum")
     return ground_on(shop, layout)
 
 

@@ -1,6 +1,6 @@
 """Each check of the fault suite finds what it is for, in histories made by hand, and nothing else."""
 
-from faults.analysis import Lost, Window, gone_back, longest, lost, most_at_once, overlaps, untrue_s, windows
+from faults.analysis import Lost, Window, changes, gone_back, longest, lost, most_at_once, overlaps, untrue_s, windows
 from faults.history import Outcome, Read, StatusSeen, Way, Write, WriterLog
 
 
@@ -71,9 +71,39 @@ def test_servers_that_take_writes_at_one_time_are_counted() -> None:
     assert most_at_once([], anybody=False) == 0
 
 
+def of_slot(slot: int, writes: list[Write]) -> list[Write]:
+    return [each._replace(slot=slot) for each in writes]
+
+
+def test_servers_that_take_writes_of_different_slots_are_no_rivals() -> None:
+    assert overlaps([*of_slot(1, reign("a", 0, 3)), *of_slot(2, reign("b", 1, 4))]) == []
+
+
+def test_two_writers_of_one_slot_are_found_among_those_of_others() -> None:
+    others = [*of_slot(2, reign("a", 0, 5)), *of_slot(3, reign("b", 0, 5))]
+    [found] = overlaps([*of_slot(1, reign("a", 0, 3)), *of_slot(1, reign("b", 2, 5)), *others])
+    assert (found.slot, found.old, found.new) == (1, "a", "b")
+
+
+def test_overlaps_of_several_slots_do_not_add_up_to_more_servers_at_once() -> None:
+    found = overlaps([each for slot in (1, 2) for each in of_slot(slot, [*reign("a", 0, 3), *reign("b", 2, 5)])])
+    assert len(found) == 2
+    assert most_at_once(found, anybody=True) == 2
+
+
+def test_a_change_of_the_primary_is_counted_whichever_shard_it_is_of() -> None:
+    said = ["0=cart-0-0 1=cart-1-0", "0= 1=cart-1-0", "0=cart-0-1 1=cart-1-0 2=cart-2-0", "", "0=cart-0-1 1=cart-1-1"]
+    assert changes([StatusSeen(float(at), "Ready", each) for at, each in enumerate(said)]) == 2
+    assert changes([StatusSeen(float(at), "Ready", each) for at, each in enumerate(["a", "b", "", "b", "a"])]) == 2
+
+
 def test_a_read_that_tells_an_older_number_than_one_before_has_gone_back() -> None:
     reads = [Read(0.0, 0.1, 5), Read(0.2, 0.3, 9), Read(0.4, 0.5, 7), Read(0.6, 0.7, 10)]
     assert gone_back(reads) == 1
+
+
+def test_reads_of_different_lists_are_not_compared() -> None:
+    assert gone_back([Read(0.0, 0.1, 9, slot=1), Read(0.2, 0.3, 2, slot=2), Read(0.4, 0.5, 9, slot=1)]) == 0
 
 
 def test_a_read_that_ran_beside_another_may_tell_an_older_number() -> None:

@@ -56,6 +56,10 @@ def without_seven() -> End:
         (Promise.UNPLANNED, Outcome.CONFIRMED, "Quorum", True),
         (Promise.UNPLANNED, Outcome.CONFIRMED, "Available", False),
         (Promise.PLANNED, Outcome.CONFIRMED, "Available", True),
+        (Promise.CLUSTER_PLANNED, Outcome.ACCEPTED, "Available", True),
+        (Promise.CLUSTER_REPLICATED, Outcome.ACCEPTED, "Available", False),
+        (Promise.CLUSTER_REPLICATED, Outcome.CONFIRMED, "Available", True),
+        (Promise.CLUSTER_UNPLANNED, Outcome.CONFIRMED, "Available", False),
     ],
 )
 def test_a_lost_write_breaks_what_was_promised_for_it(
@@ -74,10 +78,38 @@ def test_a_write_that_a_thawing_server_takes_breaks_no_promise_of_thaws() -> Non
 
 def test_two_servers_that_take_writes_break_every_other_promise() -> None:
     other = [Write(1, 0.5, 0.5, 0.501, Outcome.ACCEPTED, "b")]
-    for promise in set(Promise) - {Promise.THAWED}:
+    for promise in (each for each in Promise if each is not Promise.THAWED and not each.is_for_cluster):
         found = run(writes(), promise, probes=other)
         assert found.primaries_at_once == 2
         assert found.broken == ["1 writes were taken by an old primary after the new one's first"]
+
+
+def test_two_servers_of_a_cluster_that_take_writes_of_one_slot_break_a_promise_after_the_node_timeout() -> None:
+    def stray(*times_s: float) -> list[Write]:
+        return [Write(1, at, at, at + 0.001, Outcome.ACCEPTED, "b") for at in times_s]
+
+    long = [Write(number, number * 0.1, number * 0.1, number * 0.1, Outcome.ACCEPTED, "a") for number in ALL]
+    briefly = run(long, Promise.CLUSTER_REPLICATED, probes=stray(1.05, 1.95, 2.85, 3.75))
+    assert (briefly.primaries_at_once, briefly.strays > 0, briefly.broken) == (2, True, [])
+    for_long = run(long, Promise.CLUSTER_REPLICATED, probes=stray(*(1.05 + 0.9 * count for count in range(8))))
+    assert for_long.longest_overlap_ms > 5000
+    assert [each for each in for_long.broken if "old primary" in each]
+
+
+def test_a_status_is_untrue_if_it_says_ready_while_one_of_the_shards_takes_nothing() -> None:
+    logs = [
+        WriterLog("shard-0", waits=False, slot=1, writes=writes(gap_after=50, gap_s=20.0)),
+        WriterLog("shard-1", waits=False, slot=2, writes=[each._replace(slot=2, server="b") for each in writes()]),
+    ]
+    history = History(tuple(logs), (), (), (StatusSeen(0.0, "Ready", "0=cart-0-0 1=cart-1-0"),))
+    found = figures(
+        Plan("roll", 1, "Available", ()),
+        Promise.CLUSTER_PLANNED,
+        history,
+        staged=[],
+        end=End(1.0, "", {log.name: list(ALL) for log in logs}),
+    )
+    assert (found.gap_ms["shard-0"], found.untrue_s > 10) == (20010.0, True)
 
 
 def test_a_new_primary_breaks_a_promise_only_where_none_was_called_for() -> None:

@@ -2,8 +2,10 @@
 
 from itertools import combinations
 
+import pytest
+
 from faults.catalogue import KINDS, NAMES, USUAL, plan_of
-from faults.schedule import STORM, Planned, next_run
+from faults.schedule import CLUSTER_STORM, STORM, Planned, is_for_cluster, next_run
 
 
 def test_a_plan_is_the_same_for_the_same_seed_and_another_for_another() -> None:
@@ -25,8 +27,37 @@ def test_every_fourth_seed_is_for_quorum() -> None:
 
 def test_faults_of_a_storm_overlap_and_over_many_seeds_every_usual_kind_comes() -> None:
     storms = [plan_of(STORM, seed).faults for seed in range(60)]
-    assert {fault.kind for storm in storms for fault in storm} == set(USUAL) - {STORM}
+    assert {fault.kind for storm in storms for fault in storm} == {
+        kind for kind in USUAL if kind != STORM and not is_for_cluster(kind)
+    }
     assert sum(overlap(storm) for storm in storms) > 50
+
+
+def test_storms_of_clusters_are_about_thirty_kills_rolls_and_changes_of_number() -> None:
+    storms = [plan_of(CLUSTER_STORM, seed).faults for seed in range(20)]
+    assert all(25 <= len(storm) <= 35 and overlap(storm) for storm in storms)
+    assert {fault.kind for storm in storms for fault in storm} == {
+        "cluster-delete-pod",
+        "cluster-force-delete-pod",
+        "cluster-kill-primary",
+        "cluster-kill-replica",
+        "cluster-operator-kill",
+        "cluster-roll",
+        "cluster-scale-replicas",
+        "cluster-scale-shards",
+    }
+
+
+def test_a_kind_is_for_a_cluster_if_its_name_says_so() -> None:
+    assert {name for name, kind in KINDS.items() if kind.setting.is_cluster} == set(filter(is_for_cluster, KINDS))
+    assert {name for name, kind in KINDS.items() if kind.promise.is_for_cluster} == set(filter(is_for_cluster, KINDS))
+
+
+def test_runs_of_clusters_have_the_default_durability() -> None:
+    assert {plan_of("cluster-roll", seed).durability for seed in range(1, 9)} == {"Available"}
+    assert next_run({"cluster-roll": [], "roll": [1, 2, 3, 4]}, "Quorum") == ("roll", 8)
+    with pytest.raises(ValueError, match="cluster-roll"):
+        next_run({"cluster-roll": []}, "Quorum")
 
 
 def overlap(storm: tuple[Planned, ...]) -> bool:

@@ -1,6 +1,6 @@
 """What is kept of a fault that could not be staged."""
 
-from faults.experiment import first_line
+from faults.problems import first_line
 
 
 def test_what_a_failed_command_said_is_kept_without_its_password() -> None:
