@@ -12,25 +12,30 @@ from typing import Any
 from testbed.layout import REPOSITORY, Layout
 
 ENDS_WITHIN_S = 60
+UNDER_WAY = "under way"
 # A mount of its own: this machine's /etc/resolv.conf stays as it is for everybody else.
 _ENTER = 'mount --bind "$1" /etc/resolv.conf && shift && exec nsenter --net="$0" "$@"'
 
 
 class Inside:
-    """A program that says a line once it is under way, goes on until its input ends, and then says JSON."""
+    """A program that says so once it is under way, goes on until its input ends, and then says JSON on its last line.
+
+    Libraries may log between those lines.
+    """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def wait_until_under_way(self) -> None:
         assert self._process.stdout is not None
-        assert self._process.stdout.readline(), f"it ended at once, with {self._process.wait(ENDS_WITHIN_S)}"
+        said = iter(self._process.stdout.readline, "")
+        assert f"{UNDER_WAY}\n" in said, f"it ended at once, with {self._process.wait(ENDS_WITHIN_S)}"
 
     def end(self, within_s: float = ENDS_WITHIN_S) -> Any:
-        """What it says in the end."""
+        """What it says at last."""
         said, _ = self._process.communicate("\n", timeout=within_s)
         assert self._process.returncode == 0, said
-        return json.loads(said)
+        return json.loads(said.splitlines()[-1])
 
 
 @contextlib.contextmanager
