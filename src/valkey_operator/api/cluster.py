@@ -90,6 +90,9 @@ class MigrationStatus(Model, frozen=True, kw_only=True):
     slots: Annotated[str | None, doc("The slots that are moving now.")] = None
     moved: Annotated[int | None, doc("Slots moved so far.")] = None
     remaining: Annotated[int | None, doc("Slots still to move.")] = None
+    since: Annotated[str | None, doc("When slots began to move.")] = None
+    keys_per_second: Annotated[int | None, doc("Keys that moved in a second so far, about.")] = None
+    seconds_left: Annotated[int | None, doc("How much longer it will take at this pace, in seconds.")] = None
 
 
 class ValkeyClusterStatus(WorkloadStatus, frozen=True, kw_only=True):

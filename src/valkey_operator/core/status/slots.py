@@ -15,6 +15,7 @@ from valkey_operator.core.cluster.roles import Cluster
 from valkey_operator.core.cluster.slots import Move, moves_to
 from valkey_operator.core.cluster.view import NodeTruth
 from valkey_operator.core.status.conditions import Said
+from valkey_operator.core.status.pace import with_pace
 from valkey_operator.core.status.workload import said_of
 from valkey_operator.valkey.slots import ALL_SLOTS, SLOT_COUNT, Slots, union
 
@@ -51,13 +52,15 @@ def migration(cluster: Cluster, before: MigrationStatus | None) -> MigrationStat
         return None
     moves = now or moves_to(cluster.held_slots(), cluster.facts.shards)
     moved_before, left_before = (before.moved or 0, before.remaining or 0) if before else (0, remaining)
-    return MigrationStatus(
+    told = MigrationStatus(
         from_=_numbers(move.source for move in moves),
         to=_numbers(move.target for move in moves),
         slots=shown_slots(union(move.slots for move in now)) or None,
         moved=moved_before + max(0, left_before - remaining),
         remaining=remaining,
     )
+    keys = sum(owner.keys or 0 for owner in cluster.owners())
+    return with_pace(told, before, now=cluster.facts.now, keys=keys)
 
 
 def still_to_move(cluster: Cluster) -> int | None:

@@ -238,7 +238,9 @@ class TestSlotsThatMove:
         world = {**formed(), **{name: each for name, each in formed(4).items() if name.startswith("c-3-")}}
         world = with_node(world, "c-3-0", slots=Slots(), epoch=4)
         status = status_of(facts(world, shards=4), ValkeyClusterStatus(state="Ready"))
-        assert status.migration == MigrationStatus(from_="0, 1, 2", to="3", moved=0, remaining=4096)
+        assert status.migration == MigrationStatus(
+            from_="0, 1, 2", to="3", moved=0, remaining=4096, since="2026-11-16T12:00:30Z"
+        )
         assert told(status) == ("Reconciling", "Changing")
         assert (status.message or "").startswith("4096 slots are still to move.")
 
