@@ -95,9 +95,9 @@ class Rules:
         self._release_disks()
 
     def _is_outlived(self, pod: Pod) -> bool:
-        """Whether its agent has died, and others are of a newer epoch since: nothing keeps it from what it was told."""
-        record = self._world.record
-        return not pod.agent.runs and record is not None and pod.agent.promise.epoch < record.epoch
+        """Whether others are of a newer epoch, and nothing keeps it from what it was told: no agent, or a cache."""
+        record, is_free = self._world.record, not pod.agent.runs or self._world.durability == "Cache"
+        return is_free and record is not None and pod.agent.promise.epoch < record.epoch
 
     def _release_disks(self) -> None:
         """Somebody has all that was kept on purpose."""

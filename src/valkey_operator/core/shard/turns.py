@@ -12,6 +12,7 @@ from valkey_operator.core.shard.facts import (
     runs_as,
     waits_at_gate,
 )
+from valkey_operator.core.shard.proof import is_missed
 from valkey_operator.valkey.info import Role
 
 
@@ -38,9 +39,13 @@ def candidate(facts: ShardFacts) -> str | None:
 
 
 def all_well(facts: ShardFacts, primary: Member, *, without: list[Member] | None = None) -> bool:
-    """Whether the primary runs, and all who shall follow it do; but for one that was detached for its turn."""
+    """Whether the primary runs, and all who shall follow it do; but for one that was detached for its turn.
+
+    One that its replicas miss may have died since it was heard of.
+    """
     others = [member for member in facts.others(primary.name) if member.wanted and member not in (without or [])]
-    return runs_as(primary.view, Role.PRIMARY) and all(is_in_sync_with(each.view, primary) for each in others)
+    follow = all(is_in_sync_with(each.view, primary) for each in others)
+    return runs_as(primary.view, Role.PRIMARY) and follow and not is_missed(facts)
 
 
 def is_being_replaced(member: Member) -> bool:

@@ -116,6 +116,10 @@ class TestTheNextTurn:
     def test_is_the_last_replicas(self) -> None:
         assert next_turn(facts(self.STALE_PRIMARY, self.FIRST, self.SECOND)) == "x-2"
 
+    def test_is_nobodys_while_the_primary_is_missed(self) -> None:
+        missing = member("x-1", replica_of("x-0", misses_primary=True), stale=True)
+        assert next_turn(facts(self.STALE_PRIMARY, missing, on_record=record(promotable=["x-1"]))) is None
+
     def test_is_not_the_primarys_while_somebody_could_take_over(self) -> None:
         assert next_turn(facts(self.STALE_PRIMARY, member("x-1", replica_of("x-0")))) is None
 
