@@ -18,7 +18,7 @@ EXPORTER = "oliver006/redis_exporter:latest"
 def patch_levels(cluster: Cluster) -> list[str]:
     """The full versions that the nodes have images of, from what they report."""
     images = cluster.get("node", "node0")["status"]["images"]
-    names = [name.rpartition(":")[2] for image in images for name in image["names"] if "valkey/valkey:" in name]
+    names = [name.rpartition(":")[2] for image in images for name in image["names"] or () if "valkey/valkey:" in name]
     return [tag for tag in names if tag.count(".") == 2]
 
 

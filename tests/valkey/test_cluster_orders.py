@@ -124,6 +124,32 @@ def test_a_replica_takes_over_as_ordered_and_says_when_it_could_not(version: str
 
 
 @pytest.mark.every_version
+def test_a_primary_is_not_asked_to_hand_over_while_the_votes_for_its_replica_would_be_lost(
+    version: str, tmp_path: Path
+) -> None:
+    async def talk(agents: list[ClusterAgent]) -> None:
+        ids = await form(agents)
+        heir, voters = agents[3], [agent.made.processes[-1] for agent in agents[1:3]]
+        for voter in voters:
+            voter.send_signal(signal.SIGSTOP)
+        with heir.made.agent_client() as client:
+            for peer in ids[1:3]:
+                client.execute_command("DEBUG", "CLUSTERLINK", "KILL", "FROM", peer)
+        refused = await heir.try_order("Failover", kind=pb.FAILOVER_KIND_PLANNED, primary_id=ids[0])
+        assert refused.outcome == pb.OUTCOME_UNFINISHED
+        assert "cannot send their votes yet" in refused.detail
+        with agents[0].made.agent_client() as client:
+            client.execute_command("SET", "{06S}", "slot 0")
+        for voter in voters:
+            voter.send_signal(signal.SIGCONT)
+        done = await heir.order("Failover", kind=pb.FAILOVER_KIND_PLANNED, primary_id=ids[0])
+        assert done.report.replication.role == pb.ROLE_PRIMARY
+
+    settings = {"enable_debug_command": "local", "cluster_node_timeout": "20000"}
+    with_cluster_agents(version, tmp_path, 4, talk, **settings)
+
+
+@pytest.mark.every_version
 def test_whoever_follows_another_primary_has_no_copy_of_its_data_before_their_link_is_up(
     version: str, tmp_path: Path
 ) -> None:

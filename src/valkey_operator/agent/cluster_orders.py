@@ -10,12 +10,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from valkey_operator.agent.cluster_server import ClusterServer, check_id, check_slots, range_words
+from valkey_operator.agent.cluster_votes import wait_for_voters
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.orders import Refusal, check_bus_address
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.info import Role
 
 WATCH_S = 2.0
+# Others look every 0.1 s whether a link is to be made.
+VOTERS_WITHIN_S = 0.8
 LOOK_EVERY_S = 0.005
 # It empties a replica, which takes its time on a large one; the operator waits 3 s.
 RESET_WITHIN_S = 2.5
@@ -81,8 +84,16 @@ class ClusterOrders:
         if request.primary_id and own.primary != request.primary_id:
             sentence = f"the node follows {own.primary}, and {request.primary_id!r} was meant"
             raise Refusal(pb.OUTCOME_OTHER_STATE, sentence)
+        if request.kind != pb.FAILOVER_KIND_TAKEOVER:
+            await self._check_voters(request.kind)
         await self._server.command("FAILOVER", *how)
         await self._watch_failover(request.within_ms / 1000 or WATCH_S)
+
+    async def _check_voters(self, kind: pb.FailoverKind) -> None:
+        """A primary that hands over refuses writes until the votes have come; a dead one refuses them anyway."""
+        missing = await wait_for_voters(self._server, within_s=VOTERS_WITHIN_S)
+        if missing and kind == pb.FAILOVER_KIND_PLANNED:
+            raise Refusal(pb.OUTCOME_UNFINISHED, missing)
 
     async def _watch_failover(self, within_s: float) -> None:
         """An answer of OK says nothing: whether it is primary is for the others to decide."""

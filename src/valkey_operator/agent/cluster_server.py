@@ -13,7 +13,13 @@ from valkey_operator.agent.node import Node
 from valkey_operator.agent.orders import Refusal, check_running
 from valkey_operator.agent.server import Words
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.cluster_nodes import ClusterError, MigrationState, NodesView, SlotMigration
+from valkey_operator.valkey.cluster_nodes import (
+    ClusterError,
+    MigrationState,
+    NodesView,
+    SlotMigration,
+    parse_links,
+)
 from valkey_operator.valkey.slots import Slots, SlotsError, parse_slots
 
 # Until all replicas of a primary have heard of a change of a slot; one that is behind must not hold up all others.
@@ -34,6 +40,14 @@ class ClusterServer:
         check_running(self._node.report.facts)
         try:
             return await read_nodes(self._node.connection)
+        except ClusterError as problem:
+            raise Refusal(pb.OUTCOME_NO_ANSWER, str(problem)) from None
+
+    async def linked(self) -> frozenset[str]:
+        """Who has a link to it at this moment."""
+        check_running(self._node.report.facts)
+        try:
+            return parse_links(await self._node.connection.call("CLUSTER", "LINKS"))
         except ClusterError as problem:
             raise Refusal(pb.OUTCOME_NO_ANSWER, str(problem)) from None
 

@@ -64,6 +64,7 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
     myself: bool
     slots: Slots
     open_slots: tuple[OpenSlot, ...] = ()
+    bus_port: int = 0
 
 
 class NodesView(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,12 +154,18 @@ def parse_slot_migrations(reply: Sequence[Sequence[str | int]]) -> tuple[SlotMig
     return tuple(_parse_migration(entry) for entry in reply)
 
 
+def parse_links(reply: Sequence[Sequence[str | int]]) -> frozenset[str]:
+    """Read CLUSTER LINKS: the ids of nodes that have a link to this one, over which they send what they have to say."""
+    links = [{str(name): str(value) for name, value in zip(each[::2], each[1::2], strict=False)} for each in reply]
+    return frozenset(_field(link, "node") for link in links if _field(link, "direction") == "from")
+
+
 def _parse_line(line: str) -> NodeLine:
     words = line.split()
     if len(words) < _FIRST_SLOT_FIELD:
         raise ClusterError(f"CLUSTER NODES has the line {line!r}; expected at least {_FIRST_SLOT_FIELD} words")
     flags = words[2].split(",")
-    address, hostname = _parse_address(words[1], flags)
+    address, bus_port, hostname = _parse_address(words[1], flags)
     settled, moving = _parse_slot_words(words[_FIRST_SLOT_FIELD:])
     return NodeLine(
         id=words[0],
@@ -172,16 +179,18 @@ def _parse_line(line: str) -> NodeLine:
         myself="myself" in flags,
         slots=settled,
         open_slots=moving,
+        bus_port=bus_port,
     )
 
 
-def _parse_address(word: str, flags: list[str]) -> tuple[Address | None, str | None]:
+def _parse_address(word: str, flags: list[str]) -> tuple[Address | None, int, str | None]:
     """Where a node is; one that has met nobody does not know its own host."""
     match = _ADDRESS.fullmatch(word)
     if not match:
         raise ClusterError(f"CLUSTER NODES has the address {word!r}; expected host:port@bus-port,hostname")
     known = match["host"] and "noaddr" not in flags
-    return (Address(match["host"], int(match["port"])) if known else None), match["hostname"] or None
+    address = Address(match["host"], int(match["port"])) if known else None
+    return address, int(match["bus"]), match["hostname"] or None
 
 
 def _failing(flags: list[str]) -> Failing:

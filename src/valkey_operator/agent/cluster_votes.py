@@ -1,0 +1,45 @@
+"""Whether the other nodes of a cluster could elect the server beside us: each sends its vote over its own link to us.
+
+After a pod was replaced the others keep theirs to the former one, for up to cluster-node-timeout. Whatever they grant
+is lost then, and a primary that hands over refuses writes for as long. CLUSTER MEET makes them drop the old link.
+Owns: who has a link, and asking for new ones. Refuses to know: when a failover is ordered (cluster_orders.py).
+"""
+
+import asyncio
+
+from valkey_operator.agent.cluster_server import ClusterServer
+from valkey_operator.valkey.cluster_nodes import NodeLine, NodesView
+from valkey_operator.valkey.info import Role
+
+LOOK_EVERY_S = 0.02
+
+
+async def wait_for_voters(server: ClusterServer, *, within_s: float) -> str | None:
+    """Until enough of them have a link to us; else what is missing. Raises Refusal and ServerError."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + within_s
+    await _ask_for_links(server)
+    while missing := missing_voters(await server.seen(), await server.linked()):
+        if clock() > deadline:
+            return missing
+        await asyncio.sleep(LOOK_EVERY_S)
+    return None
+
+
+async def _ask_for_links(server: ClusterServer) -> None:
+    linked = await server.linked()
+    for line in (await server.seen()).others:
+        if line.address is not None and line.id not in linked:
+            await server.command("MEET", line.address.host, line.address.port, line.bus_port)
+
+
+def missing_voters(seen: NodesView, linked: frozenset[str]) -> str | None:
+    """Which owners of slots have no link, if those that have one are no majority."""
+    voters = [line for line in seen.others if _may_vote(line)]
+    silent = [line.hostname or line.id for line in voters if line.id not in linked]
+    enough = len(voters) - len(silent) > len(voters) // 2
+    return None if enough or not voters else f"{', '.join(silent)} cannot send their votes yet"
+
+
+def _may_vote(line: NodeLine) -> bool:
+    return line.role is Role.PRIMARY and bool(line.slots)
