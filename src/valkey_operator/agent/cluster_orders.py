@@ -17,7 +17,7 @@ from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.info import Role
 
 WATCH_S = 2.0
-# Others look every 0.1 s whether a link is to be made.
+# With what comes after it less than the operator waits.
 VOTERS_WITHIN_S = 0.8
 LOOK_EVERY_S = 0.005
 # It empties a replica, which takes its time on a large one; the operator waits 3 s.

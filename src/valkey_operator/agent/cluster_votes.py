@@ -12,6 +12,8 @@ from valkey_operator.valkey.cluster_nodes import NodeLine, NodesView
 from valkey_operator.valkey.info import Role
 
 LOOK_EVERY_S = 0.02
+# Who has shaken hands drops its link for it, and makes the next one within 0.1 s.
+SETTLED_AFTER_S = 0.25
 
 
 async def wait_for_voters(server: ClusterServer, *, within_s: float) -> str | None:
@@ -19,27 +21,34 @@ async def wait_for_voters(server: ClusterServer, *, within_s: float) -> str | No
     clock = asyncio.get_running_loop().time
     deadline = clock() + within_s
     await _ask_for_links(server)
-    while missing := missing_voters(await server.seen(), await server.linked()):
+    settled_at = 0.0
+    while True:
+        seen = await server.seen()
+        if any(line.role is None for line in seen.others):
+            settled_at = clock() + SETTLED_AFTER_S
+        missing = missing_voters(seen, await server.linked())
+        if missing is None and clock() >= settled_at:
+            return None
         if clock() > deadline:
-            return missing
+            return missing or "others have just made new links"
         await asyncio.sleep(LOOK_EVERY_S)
-    return None
 
 
 async def _ask_for_links(server: ClusterServer) -> None:
-    linked = await server.linked()
-    for line in (await server.seen()).others:
-        if line.address is not None and line.id not in linked:
-            await server.command("MEET", line.address.host, line.address.port, line.bus_port)
+    seen, linked = await server.seen(), await server.linked()
+    if missing_voters(seen, linked):
+        for line in _voters(seen):
+            if line.address is not None and line.id not in linked:
+                await server.command("MEET", line.address.host, line.address.port, line.bus_port)
 
 
 def missing_voters(seen: NodesView, linked: frozenset[str]) -> str | None:
     """Which owners of slots have no link, if those that have one are no majority."""
-    voters = [line for line in seen.others if _may_vote(line)]
+    voters = _voters(seen)
     silent = [line.hostname or line.id for line in voters if line.id not in linked]
     enough = len(voters) - len(silent) > len(voters) // 2
     return None if enough or not voters else f"{', '.join(silent)} cannot send their votes yet"
 
 
-def _may_vote(line: NodeLine) -> bool:
-    return line.role is Role.PRIMARY and bool(line.slots)
+def _voters(seen: NodesView) -> list[NodeLine]:
+    return [line for line in seen.others if line.role is Role.PRIMARY and line.slots]
