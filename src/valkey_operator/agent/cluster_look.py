@@ -15,6 +15,7 @@ from valkey_operator.valkey.cluster_nodes import (
     SlotMigration,
     own_line,
     parse_cluster_info,
+    parse_links,
     parse_nodes,
     parse_slot_migrations,
 )
@@ -49,6 +50,11 @@ async def observe_node(connection: ServerConnection) -> ServerView:
 async def read_nodes(connection: ServerConnection) -> NodesView:
     """Whom the server knows at this moment; raises ServerError and ClusterError."""
     return parse_nodes(str(await connection.call("CLUSTER", "NODES")))
+
+
+async def read_links(connection: ServerConnection) -> frozenset[str]:
+    """Who has a link to the server at this moment; raises ServerError and ClusterError."""
+    return parse_links(await connection.call("CLUSTER", "LINKS"))
 
 
 async def read_migrations(connection: ServerConnection) -> tuple[SlotMigration, ...]:

@@ -6,20 +6,15 @@ which order it is for.
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
-from valkey_operator.agent.cluster_look import read_migrations, read_nodes
+from valkey_operator.agent.cluster_look import read_links, read_migrations, read_nodes
 from valkey_operator.agent.node import Node
 from valkey_operator.agent.orders import Refusal, check_running
-from valkey_operator.agent.server import Words
+from valkey_operator.agent.server import ServerConnection, Words
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
-from valkey_operator.valkey.cluster_nodes import (
-    ClusterError,
-    MigrationState,
-    NodesView,
-    SlotMigration,
-    parse_links,
-)
+from valkey_operator.valkey.cluster_nodes import ClusterError, MigrationState, NodesView, SlotMigration
 from valkey_operator.valkey.slots import Slots, SlotsError, parse_slots
 
 # Until all replicas of a primary have heard of a change of a slot; one that is behind must not hold up all others.
@@ -27,6 +22,7 @@ SETSLOT_WITHIN_MS = 500
 LANES = 8
 LANES_WITHIN_S = 2.0
 _ID = re.compile(r"[0-9a-f]{40}")
+_Answer = TypeVar("_Answer")
 
 
 class ClusterServer:
@@ -37,28 +33,23 @@ class ClusterServer:
 
     async def seen(self) -> NodesView:
         """Whom it knows at this moment."""
-        check_running(self._node.report.facts)
-        try:
-            return await read_nodes(self._node.connection)
-        except ClusterError as problem:
-            raise Refusal(pb.OUTCOME_NO_ANSWER, str(problem)) from None
+        return await self._ask(read_nodes)
 
     async def linked(self) -> frozenset[str]:
         """Who has a link to it at this moment."""
-        check_running(self._node.report.facts)
-        try:
-            return parse_links(await self._node.connection.call("CLUSTER", "LINKS"))
-        except ClusterError as problem:
-            raise Refusal(pb.OUTCOME_NO_ANSWER, str(problem)) from None
+        return await self._ask(read_links)
 
     async def exports_under_way(self) -> list[SlotMigration]:
         """Slots that are leaving it all at once."""
+        found = await self._ask(read_migrations)
+        return [each for each in found if not each.importing and each.state is MigrationState.UNDER_WAY]
+
+    async def _ask(self, read: Callable[[ServerConnection], Awaitable[_Answer]]) -> _Answer:
         check_running(self._node.report.facts)
         try:
-            found = await read_migrations(self._node.connection)
+            return await read(self._node.connection)
         except ClusterError as problem:
             raise Refusal(pb.OUTCOME_NO_ANSWER, str(problem)) from None
-        return [each for each in found if not each.importing and each.state is MigrationState.UNDER_WAY]
 
     async def command(self, *words: str | int, timeout_s: float | None = None) -> None:
         """CLUSTER and these words."""

@@ -6,6 +6,7 @@ Owns: who has a link, and asking for new ones. Refuses to know: when a failover 
 """
 
 import asyncio
+from collections.abc import Iterable
 
 from valkey_operator.agent.cluster_server import ClusterServer
 from valkey_operator.valkey.cluster_nodes import NodeLine, NodesView
@@ -20,26 +21,27 @@ async def wait_for_voters(server: ClusterServer, *, within_s: float) -> str | No
     """Until enough of them have a link to us; else what is missing. Raises Refusal and ServerError."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + within_s
-    await _ask_for_links(server)
-    settled_at = 0.0
+    settled_at, have_asked = 0.0, False
     while True:
-        seen = await server.seen()
+        seen, linked = await server.seen(), await server.linked()
         if any(line.role is None for line in seen.others):
             settled_at = clock() + SETTLED_AFTER_S
-        missing = missing_voters(seen, await server.linked())
+        missing = missing_voters(seen, linked)
         if missing is None and clock() >= settled_at:
             return None
         if clock() > deadline:
             return missing or "others have just made new links"
-        await asyncio.sleep(LOOK_EVERY_S)
+        if have_asked or missing is None:
+            await asyncio.sleep(LOOK_EVERY_S)
+        else:
+            await _ask_for_links(server, [line for line in _voters(seen) if line.id not in linked])
+        have_asked = True
 
 
-async def _ask_for_links(server: ClusterServer) -> None:
-    seen, linked = await server.seen(), await server.linked()
-    if missing_voters(seen, linked):
-        for line in _voters(seen):
-            if line.address is not None and line.id not in linked:
-                await server.command("MEET", line.address.host, line.address.port, line.bus_port)
+async def _ask_for_links(server: ClusterServer, voters: Iterable[NodeLine]) -> None:
+    for line in voters:
+        if line.address is not None:
+            await server.command("MEET", line.address.host, line.address.port, line.bus_port)
 
 
 def missing_voters(seen: NodesView, linked: frozenset[str]) -> str | None:
