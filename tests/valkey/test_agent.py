@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+import valkey
 
 from tests.support.agent_program import Ground, Operator
 from tests.support.agents import NODE, OPERATOR, POD_UID
@@ -16,6 +17,7 @@ from valkey_operator.wire.agent_client import AgentClient
 
 ORDER = pb.Order(term=1, epoch=1, pod_uid=POD_UID)
 OPEN = pb.OpenRequest(order=ORDER, kind=pb.START_KIND_WRITABLE_PRIMARY)
+LONE_TERMS = pb.Terms(sets=[pb.MemberSet(nodes=["cart-1"])], fence_after_ms=3000, missed_after_ms=4000)
 # Measured below 60 ms (bench/agent.py); a test on a busy machine only shows the order of magnitude.
 HEARD_WITHIN_S = 1.5
 
@@ -58,6 +60,39 @@ def test_an_agent_lets_a_server_in_hears_its_death_and_survives_its_own(version:
                     server.wait(timeout=10)
                     made.start_server()
                     await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+
+    asyncio.run(run())
+
+
+def test_an_agent_that_is_frozen_and_ended_leaves_no_server_behind_that_writes_without_leave(
+    version: str, tmp_path: Path
+) -> None:
+    ground = Ground(tmp_path)
+
+    async def run() -> None:
+        operator = ground.operator()
+        with pod(version, tmp_path) as made:
+            async with (
+                operator.serving(),
+                ground.running(operator, port=str(made.port)) as agent,
+                AgentClient(f"127.0.0.1:{ground.grpc_port}", NODE, ground.files("op", OPERATOR)) as client,
+            ):
+                made.start_server()
+                await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+                said = await client.report(timeout_s=5)
+                needs_leave = pb.OpenRequest(order=ORDER, kind=OPEN.kind, terms=LONE_TERMS)
+                needs_leave.order.leave.CopyFrom(pb.Leave(boot_id=said.boot_id, clock_ms=said.clock_ms))
+                assert (await client.order("Open", needs_leave, timeout_s=5)).outcome == pb.OUTCOME_OBEYED
+                await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
+                with made.agent_client() as user:
+                    assert user.set("key", "value")
+                    agent.send_signal(signal.SIGSTOP)
+                    await asyncio.sleep(LONE_TERMS.fence_after_ms / 1000)
+                    agent.send_signal(signal.SIGTERM)
+                    agent.send_signal(signal.SIGCONT)
+                    assert await agent.wait() == 0
+                    with pytest.raises(valkey.ResponseError, match="NOREPLICAS"):
+                        user.set("key", "too late")
 
     asyncio.run(run())
 

@@ -121,8 +121,7 @@ class LicenceKeeper:
         """Fence and lift, for ever."""
         await asyncio.sleep(FIRST_LOOK_AFTER_S)
         while True:
-            if is_bound_primary(self._node.report.facts):
-                await self._settle()
+            await self.settle()
             await asyncio.sleep(TICK_S)
 
     async def seek(self) -> None:
@@ -132,7 +131,10 @@ class LicenceKeeper:
                 await self._seek(self._terms)
             await asyncio.sleep(SEEK_EVERY_S)
 
-    async def _settle(self) -> None:
+    async def settle(self) -> None:
+        """Fence or lift now; at last also when this agent is told to end: its server may go on without it."""
+        if not is_bound_primary(self._node.report.facts):
+            return
         server = self._node.report.facts.server
         found = server.least_replicas if server else None
         if not self._may_write():

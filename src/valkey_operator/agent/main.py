@@ -11,6 +11,7 @@ import random
 import signal
 import ssl
 import uuid
+from collections.abc import Callable
 from functools import partial
 
 import structlog
@@ -48,7 +49,7 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
             keeper = make_keeper(settings, node)
             works = [*_works(settings, node), *writing_works(settings, node, keeper)]
-            await _run_until(stop, [*works, _speak(settings, node, tls, keeper)])
+            await _run_until(stop, [*works, _speak(settings, node, tls, keeper)], last=keeper.settle)
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     node.connection.close()
@@ -56,11 +57,12 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
     log.info("agent stopped")
 
 
-async def _run_until(stop: asyncio.Event, works: list[Work]) -> None:
+async def _run_until(stop: asyncio.Event, works: list[Work], last: Callable[[], Work]) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]
             await stop.wait()
+            await last()
             for task in tasks:
                 task.cancel()
     except ExceptionGroup as problems:
