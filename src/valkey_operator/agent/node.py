@@ -31,6 +31,7 @@ from valkey_operator.agent.volume import VolumeLock, VolumeTakenError
 from valkey_operator.agent.watch import ProcessId, ProcessTable, after_let_in, after_look
 from valkey_operator.agent.whole import whole_after
 from valkey_operator.valkey.boot import ModuleToLoad, Start
+from valkey_operator.valkey.nodes_text import SUSPECTED
 from valkey_operator.valkey.states import ProcessState
 
 log = structlog.get_logger(__name__)
@@ -319,6 +320,12 @@ class Node:
 
 
 def ask_again_s(facts: Facts, unchanged_s: float) -> float:
-    """When the server is asked next: soon while it is about to get ready."""
-    soon = is_running(facts) and check_ready(facts) is not None and unchanged_s < SOON_FOR_S
+    """When the server is asked next: soon while it is about to get ready, or may give another one up."""
+    soon = is_running(facts) and (check_ready(facts) is not None or _is_in_doubt(facts)) and unchanged_s < SOON_FOR_S
     return ASK_SOON_S if soon else ASK_EVERY_S
+
+
+def _is_in_doubt(facts: Facts) -> bool:
+    """Whether it suspects another node of its cluster."""
+    cluster = facts.server.cluster if facts.server else None
+    return cluster is not None and SUSPECTED in cluster.nodes

@@ -15,6 +15,7 @@ import msgspec
 
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.info import Role
+from valkey_operator.valkey.nodes_text import SUSPECTED
 from valkey_operator.valkey.slots import NO_SLOTS, Slots, SlotsError, parse_slots, union
 
 _NOBODY = "-"
@@ -196,7 +197,7 @@ def _parse_address(word: str, flags: list[str]) -> tuple[Address | None, int, st
 def _failing(flags: list[str]) -> Failing:
     if "fail" in flags:
         return Failing.AGREED
-    return Failing.SUSPECTED if "fail?" in flags else Failing.NO
+    return Failing.SUSPECTED if SUSPECTED in flags else Failing.NO
 
 
 def _parse_slot_words(words: list[str]) -> tuple[Slots, tuple[OpenSlot, ...]]:

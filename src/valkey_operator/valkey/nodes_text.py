@@ -3,6 +3,7 @@
 Owns: what of the text moves by itself. Refuses to know: what the rest means (cluster_nodes.py).
 """
 
+SUSPECTED = "fail?"
 _VARIABLES = "vars"
 _PING, _PONG, _FIRST_SLOT_FIELD = 4, 5, 8
 

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.support import build
+from valkey_operator.agent.cluster_state import ClusterState
 from valkey_operator.agent.node import ASK_EVERY_S, ASK_SOON_S, SOON_FOR_S, ask_again_s
 from valkey_operator.agent.probes import check_live, check_ready, probe_pages
 from valkey_operator.agent.report import Facts
@@ -15,8 +16,9 @@ def facts(
     state: ProcessState = ProcessState.RUNNING,
     health: Health = Health.ANSWERS,
     replication: ReplicationInfo | None = None,
+    cluster: ClusterState | None = None,
 ) -> Facts:
-    view = ServerView(health=health, server=build.server(), replication=replication or build.primary())
+    view = ServerView(health=health, server=build.server(), replication=replication or build.primary(), cluster=cluster)
     return Facts(process=Watched(state, ProcessId(7, 1), 1), server=view)
 
 
@@ -79,9 +81,19 @@ def test_the_pages_answer_in_http(request_line: bytes, answer: bytes) -> None:
         (facts(health=Health.LOADING), 0, ASK_SOON_S),
         (facts(replication=build.replica(status=LinkStatus.DOWN)), SOON_FOR_S - 1, ASK_SOON_S),
         (facts(replication=build.replica(status=LinkStatus.DOWN)), SOON_FOR_S, ASK_EVERY_S),
+        (
+            facts(cluster=ClusterState(nodes="07c3 10.0.0.2:6379@16379 master,fail? - 0 0 1 connected 0-5")),
+            0,
+            ASK_SOON_S,
+        ),
+        (
+            facts(cluster=ClusterState(nodes="07c3 10.0.0.2:6379@16379 master,fail - 0 0 1 connected 0-5")),
+            0,
+            ASK_EVERY_S,
+        ),
     ],
 )
-def test_a_server_that_is_about_to_get_ready_is_asked_more_often(
+def test_a_server_that_is_about_to_get_ready_or_to_give_another_one_up_is_asked_more_often(
     given: Facts, unchanged_s: float, pause_s: float
 ) -> None:
     assert ask_again_s(given, unchanged_s) == pause_s

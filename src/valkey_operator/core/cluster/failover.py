@@ -1,8 +1,9 @@
 """An owner of slots that is lost: Valkey's own election is the authority, and is made quick where death is proven.
 
 Owns: to whom one CLUSTER FAILOVER FORCE goes, and, where most owners are lost, one TAKEOVER at a time. Never while the
-owner may live, never to two replicas of one. Who is only silent is left to the servers and their timeout; they need a
-majority, so without one the loss of leave to write counts as proof too.
+owner is heard of, never to two replicas of one. Who is only silent is left to the servers and their timeout; once they
+agree that it has failed, the best replica is told to run at once, where by itself it would wait for up to a second.
+They need a majority, so without one the loss of leave to write counts as proof too.
 Refuses to know: what is planned (handover.py).
 """
 
@@ -56,8 +57,8 @@ def fail_over(cluster: Cluster) -> ClusterPlan:
     if len(alive) == len(owning):
         return NOTHING
     if 2 * len(alive) > len(owning):
-        losses = _losses(cluster, [node for node in owning if _is_dead(cluster, node)])
-        return _order(cluster, losses, FailoverKind.FORCE)
+        lost = [node for node in owning if node not in alive and (node.failed_for or _is_dead(cluster, node))]
+        return _order(cluster, _losses(cluster, lost), FailoverKind.FORCE)
     doubtful = [node for node in owning if node not in alive and not _takes_no_writes(cluster, node)]
     if doubtful:
         names = ", ".join(_name(node) for node in doubtful)

@@ -115,9 +115,14 @@ def _following(member: Any, node_id: str) -> Any:
     return msgspec.structs.replace(member, seen=msgspec.structs.replace(member.seen, myself=own))
 
 
-@pytest.mark.parametrize("failing", list(Failing))
+@pytest.mark.parametrize("failing", [Failing.NO, Failing.SUSPECTED])
 def test_an_owner_that_is_only_silent_is_left_to_the_servers(failing: Failing) -> None:
     assert ordered(plan(with_node(formed(3, 3), "c-0-0", process=None, failing=failing))) == []
+
+
+def test_an_owner_that_is_silent_and_has_failed_for_the_servers_is_replaced_by_the_replica_that_has_most() -> None:
+    world = with_node(formed(replicas=3), "c-0-0", process=None, failing=Failing.AGREED)
+    assert ordered(plan(with_node(world, "c-0-2", offset=101))) == [Failover(node="c-0-2", kind=FailoverKind.FORCE)]
 
 
 def test_a_live_owner_is_never_replaced_by_force() -> None:
