@@ -12,6 +12,7 @@ from tests.support.agent_program import Ground, Operator
 from tests.support.agents import NODE, OPERATOR, POD_UID
 from tests.valkey.gated import pod
 from tests.valkey.servers import running
+from valkey_operator.agent.volume import LOCK_FILE
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.wire.agent_client import AgentClient
 
@@ -145,5 +146,32 @@ def test_a_primary_that_leaves_alone_keeps_nobody_waiting(version: str, tmp_path
                 leaving.touch()
                 await ground.wait_for("end of the hook", lambda: not leaving.exists())
                 await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
+
+    asyncio.run(run())
+
+
+def test_an_agent_that_is_ended_together_with_its_server_leaves_the_folder_free(version: str, tmp_path: Path) -> None:
+    """As where a pod is deleted by force: the hook takes all its time, and everything ends at one moment."""
+    ground = Ground(tmp_path)
+
+    async def run() -> None:
+        operator = ground.operator()
+        with pod(version, tmp_path) as made:
+            async with (
+                operator.serving(),
+                ground.running(operator, port=str(made.port)) as agent,
+                AgentClient(f"127.0.0.1:{ground.grpc_port}", NODE, ground.files("op", OPERATOR)) as client,
+            ):
+                server = made.start_server()
+                await wait_for_state(ground, operator, pb.PROCESS_STATE_WAITING)
+                await client.order("Open", OPEN, timeout_s=5)
+                await ground.wait_for("readiness", lambda: ground.ask("/readyz")[0] == 200)
+                (ground.gate / "leaving").touch()
+                await ground.wait_for("report of leaving", lambda: operator.got[-1].leaving)
+                agent.send_signal(signal.SIGTERM)
+                await asyncio.sleep(0.3)
+                server.send_signal(signal.SIGTERM)
+                assert await agent.wait() == 0
+        assert (tmp_path / "data" / LOCK_FILE).read_text() == ""
 
     asyncio.run(run())

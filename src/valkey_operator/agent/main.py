@@ -23,7 +23,7 @@ from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.password import PasswordFollower
 from valkey_operator.agent.probes import ReadinessHold, probe_pages
 from valkey_operator.agent.record import RecordReader
-from valkey_operator.agent.report import Facts, Report
+from valkey_operator.agent.report import Facts, Report, is_past_gate
 from valkey_operator.agent.safe_base import end_safe_bases
 from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
@@ -35,6 +35,8 @@ from valkey_operator.wire.tls import Reloading, TlsFiles, TlsFilesError
 
 log = structlog.get_logger(__name__)
 BETWEEN_LIBRARIES_S = 0.005
+# A pod that is deleted by force has two seconds, and all its containers are told to end at the same moment.
+SERVER_ENDS_WITHIN_S = 1.5
 _LARGE_LIBRARIES = ("google.protobuf.descriptor_pool", "grpc", "valkey_operator.proto.agent.v1.agent_pb2")
 
 
@@ -49,7 +51,7 @@ async def run_agent(settings: AgentSettings, version: str) -> None:
             log.info("agent starts", version=version, node=settings.node, probe_port=port)
             keeper = make_keeper(settings, node)
             works = [*_works(settings, node), *writing_works(settings, node, keeper)]
-            await _run_until(stop, [*works, _speak(settings, node, tls, keeper)], last=keeper.settle)
+            await _run_until(stop, [*works, _speak(settings, node, tls, keeper)], lambda: _take_leave(node, keeper))
     except (TlsFilesError, OSError) as error:
         raise AgentSettingsError(f"the agent cannot start: {error}") from error
     node.connection.close()
@@ -70,6 +72,13 @@ async def _run_until(stop: asyncio.Event, works: list[Work], last: Callable[[], 
         if wrong_settings is not None and defects is None:
             raise wrong_settings.exceptions[0] from None
         raise
+
+
+async def _take_leave(node: Node, keeper: LicenceKeeper) -> None:
+    """Leave no server behind that writes without leave; and a folder that is free, where the server ends as well."""
+    await keeper.settle()
+    if node.report.facts.leaving:
+        await node.wait_for(lambda report: not is_past_gate(report.facts), within_s=SERVER_ENDS_WITHIN_S)
 
 
 async def _speak(settings: AgentSettings, node: Node, tls: Reloading, keeper: LicenceKeeper) -> None:

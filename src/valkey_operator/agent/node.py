@@ -25,7 +25,14 @@ from valkey_operator.agent.modules import modules_in_image
 from valkey_operator.agent.persisted import CopyMark, DataFolder, mark_of
 from valkey_operator.agent.probes import check_ready
 from valkey_operator.agent.promise import Promise, parse_promise, render_promise
-from valkey_operator.agent.report import Facts, Report, is_running, may_have_to_hand_over, next_report
+from valkey_operator.agent.report import (
+    Facts,
+    Report,
+    is_past_gate,
+    is_running,
+    may_have_to_hand_over,
+    next_report,
+)
 from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.volume import VolumeLock, VolumeTakenError
 from valkey_operator.agent.watch import ProcessId, ProcessTable, after_let_in, after_look
@@ -125,8 +132,7 @@ class Node:
     def leave_volume(self) -> None:
         """The agent ends: another pod may have the data folder, at once unless a server of ours has it."""
         self._look_at_process()
-        past_the_gate = self.report.facts.process.state in {ProcessState.STARTING, ProcessState.RUNNING}
-        self._volume.end(is_free=not past_the_gate)
+        self._volume.end(is_free=not is_past_gate(self.report.facts))
 
     async def refresh(self) -> Report:
         """Look at everything now, and return the report of it."""

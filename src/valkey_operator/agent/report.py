@@ -87,6 +87,11 @@ def is_running(facts: Facts) -> bool:
     return facts.process.state is ProcessState.RUNNING
 
 
+def is_past_gate(facts: Facts) -> bool:
+    """Whether there is a server that may read and write the data folder."""
+    return facts.process.state in {ProcessState.STARTING, ProcessState.RUNNING}
+
+
 def digest_of_settings(facts: Facts) -> str | None:
     """The digest of the running server's live settings; None: none runs."""
     known = facts.configured
