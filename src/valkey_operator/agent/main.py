@@ -23,7 +23,7 @@ from valkey_operator.agent.node import Node, Places
 from valkey_operator.agent.password import PasswordFollower
 from valkey_operator.agent.probes import ReadinessHold, probe_pages
 from valkey_operator.agent.record import RecordReader
-from valkey_operator.agent.report import Facts, Report, is_past_gate
+from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.safe_base import end_safe_bases
 from valkey_operator.agent.server import ServerConnection
 from valkey_operator.agent.settings import AgentSettings, AgentSettingsError
@@ -78,7 +78,7 @@ async def _take_leave(node: Node, keeper: LicenceKeeper) -> None:
     """Leave no server behind that writes without leave; and a folder that is free, where the server ends as well."""
     await keeper.settle()
     if node.report.facts.leaving:
-        await node.wait_for(lambda report: not is_past_gate(report.facts), within_s=SERVER_ENDS_WITHIN_S)
+        await node.see_server_off(SERVER_ENDS_WITHIN_S)
 
 
 async def _speak(settings: AgentSettings, node: Node, tls: Reloading, keeper: LicenceKeeper) -> None:

@@ -129,6 +129,11 @@ class Node:
                 told = str(problem)
             await asyncio.sleep(TAKE_EVERY_S)
 
+    async def see_server_off(self, within_s: float) -> None:
+        """Everything of this pod ends at this moment: wait for the server, so that it leaves the data folder first."""
+        self._volume.will_end()
+        await self.wait_for(lambda report: not is_past_gate(report.facts), within_s=within_s)
+
     def leave_volume(self) -> None:
         """The agent ends: another pod may have the data folder, at once unless a server of ours has it."""
         self._look_at_process()

@@ -5,7 +5,8 @@ Owns: the lock, whose it is, and when it passes to another pod. Refuses to know:
 Kubernetes lets two pods of one machine have the same volume, and somebody may scale a StatefulSet out by hand. The lock
 is the kernel's, and ends with the agent; its server runs on while the agent starts again. So the file also names the
 pod, until an agent ends that has no server any more. Whoever finds another pod named there leaves the lock free for a
-while, for that pod's agent to come back; pods that were ended in order leave no name, and cost no wait.
+while, for that pod's agent to come back; pods that were ended in order leave no name, and cost no wait. One that ends
+at the same moment as its server leaves word of that, and costs little: nothing of such a pod comes back.
 """
 
 import fcntl
@@ -22,6 +23,8 @@ log = structlog.get_logger(__name__)
 LOCK_FILE = "valkey-operator.lock"
 # An agent that fell is back in two seconds; a pod that replaces one which was killed waits as long as this.
 RETURN_WITHIN_S = 5.0
+# Containers that are killed together are gone together, give or take.
+END_WITHIN_S = 1.0
 _MODE = 0o660
 _MOST_BYTES = 4096
 
@@ -30,10 +33,17 @@ class VolumeTakenError(Exception):
     """Another pod has the data folder; no server of ours may read it."""
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     """On file: the pod whose servers have the folder."""
 
     pod_uid: str
+    ends: bool = False
+    """All of it is being ended, its server too."""
+
+    @property
+    def lasts_s(self) -> float:
+        """How long something of that pod may still have the folder, or come back to it, without its agent."""
+        return END_WITHIN_S if self.ends else RETURN_WITHIN_S
 
 
 class VolumeLock:
@@ -57,6 +67,10 @@ class VolumeLock:
             self._warn(problem)
         else:
             self._name(self._own)
+
+    def will_end(self) -> None:
+        """Everything of this pod ends now; its server perhaps later than we."""
+        self._name(msgspec.structs.replace(self._own, ends=True))
 
     def end(self, *, is_free: bool) -> None:
         """Let go of the lock, as the end of the process would; `is_free`: others need not wait for us to come back."""
@@ -85,12 +99,12 @@ class VolumeLock:
             self._left_since = None
             raise VolumeTakenError(f"{_said(_read(file))} has the data folder") from None
         former = _read(file)
-        if former in (None, self._own):
+        if former is None or former.pod_uid == self._own.pod_uid:
             return
         now = self._clock()
         if self._left_since is None:
             self._left_since = now
-        if now - self._left_since < RETURN_WITHIN_S:
+        if now - self._left_since < former.lasts_s:
             raise VolumeTakenError(f"{_said(former)} may come back to the data folder")
         log.warning("the data folder is taken over", reason=f"{_said(former)} did not come back")
 

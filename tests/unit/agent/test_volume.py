@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from valkey_operator.agent.volume import LOCK_FILE, RETURN_WITHIN_S, VolumeLock, VolumeTakenError
+from valkey_operator.agent.volume import END_WITHIN_S, LOCK_FILE, RETURN_WITHIN_S, VolumeLock, VolumeTakenError
 
 
 class Clock:
@@ -79,6 +79,34 @@ def test_the_folder_of_a_pod_that_does_not_come_back_is_taken_over(pods: Pods) -
     second.take()
     with pytest.raises(VolumeTakenError, match="pod b has"):
         pods.agent_of("a").take()
+
+
+def test_the_folder_of_a_pod_that_ends_together_with_its_server_is_taken_over_soon(pods: Pods) -> None:
+    first, second = pods.agent_of("a"), pods.agent_of("b")
+    first.take()
+    first.will_end()
+    with pytest.raises(VolumeTakenError, match="pod a has"):
+        second.take()
+    first.end(is_free=False)
+    with pytest.raises(VolumeTakenError, match="pod a may come back"):
+        second.take()
+    pods.clock.now_s += END_WITHIN_S
+    second.take()
+
+
+def test_an_agent_that_was_ended_alone_and_comes_back_has_its_folder_as_before(pods: Pods) -> None:
+    first, second = pods.agent_of("a"), pods.agent_of("b")
+    first.take()
+    first.will_end()
+    first.end(is_free=False)
+    again = pods.agent_of("a")
+    again.take()
+    again.end(is_free=False)
+    with pytest.raises(VolumeTakenError):
+        second.take()
+    pods.clock.now_s += END_WITHIN_S
+    with pytest.raises(VolumeTakenError, match="pod a may come back"):
+        second.take()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\0" * 9, '{"pod_uid": 7}'])
