@@ -80,6 +80,8 @@ class ClusterFailover(Model, frozen=True, kw_only=True):
     source: Annotated[str, doc("Id of the server that was primary.", maxLength=64)]
     target: Annotated[NodeName, doc("The node that takes over.", maxLength=LONGEST_NODE_NAME)]
     at: Annotated[str, doc("When it was ordered.", format="date-time")]
+    why: Annotated[str | None, doc("For what, if it was planned.", maxLength=64)] = None
+    tries: Annotated[int | None, doc("How often in a row it was ordered for that. None: once.", minimum=1)] = None
 
 
 class ClusterMoveFailure(Model, frozen=True, kw_only=True):

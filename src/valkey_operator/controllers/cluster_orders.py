@@ -112,5 +112,5 @@ def _on_bus(address: Address) -> BusAddress:
 
 def _replaced_by(node: str, record: ClusterRecord, kind: FailoverKind) -> str:
     """The id of the primary that is meant; whoever follows another one by now shall not obey."""
-    found = (each.source for each in record.attempts if each.target == node and each.kind is kind)
-    return next(found, "")
+    found = [each for each in record.attempts if each.target == node and each.kind is kind]
+    return max(found, key=lambda each: each.at).source if found else ""

@@ -79,6 +79,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     target: str
     at: datetime
+    why: str = ""
+    """Of a planned one: for what."""
+    tries: int = 1
+    """With those before it, for the same reason, of which nothing has come."""
 
 
 class MoveFailure(msgspec.Struct, frozen=True, kw_only=True):

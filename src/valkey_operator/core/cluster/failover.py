@@ -21,6 +21,7 @@ from valkey_operator.core.cluster.facts import (
     runs,
     takes_no_writes,
 )
+from valkey_operator.core.cluster.handover_pauses import may_be_repeated
 from valkey_operator.core.cluster.roles import Cluster, best_of, is_primary, is_reborn
 from valkey_operator.core.cluster.steps import (
     NOTHING,
@@ -92,8 +93,9 @@ def recent_attempt(cluster: Cluster, shard: int) -> Attempt | None:
 def with_attempts(cluster: Cluster, *new: Attempt) -> tuple[Attempt, ...]:
     """The attempts to remember: these, and those of others that nothing has come of yet."""
     changed = {each.shard for each in new}
+    others = [each for each in cluster.facts.record.attempts if each.shard not in changed]
     horizon = cluster.facts.now - timedelta(seconds=max(2 * cluster.facts.node_timeout_s, HANDOVER_S) + WATCH_S)
-    kept = (each for each in cluster.facts.record.attempts if each.shard not in changed and each.at > horizon)
+    kept = (each for each in others if each.at > horizon or may_be_repeated(cluster, each))
     return (*kept, *new)
 
 

@@ -9,10 +9,11 @@ import msgspec
 
 from valkey_operator.core.cluster.facts import Attempt, FailoverKind, Member, runs
 from valkey_operator.core.cluster.failover import WATCH_S, recent_attempt, with_attempts
+from valkey_operator.core.cluster.handover_pauses import failed_handover, pause_after
 from valkey_operator.core.cluster.moving import moving_shards
 from valkey_operator.core.cluster.roles import Cluster, best_of
 from valkey_operator.core.cluster.spread import better_place, rest_s
-from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Reason, Remember, wait_for
+from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Reason, Remember, together, wait_for
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,15 +35,49 @@ def hand_over(cluster: Cluster) -> ClusterPlan:
     able = [each for each in wishes if _is_able(cluster, each) and (each.urgent or not silent)]
     begun = sum(recent_attempt(cluster, shard) is not None for shard in cluster.primaries)
     chosen = able[: max(0, most_at_once(cluster) - begun)]
-    if not chosen:
-        before = f"{', '.join(silent)} to run, before " if silent else ""
-        return wait_for(f"{before}{wishes[0].primary.name} hands over: {wishes[0].why}", look_after_s=WATCH_S)
-    return _order(cluster, chosen)
+    if chosen:
+        return together(_order(cluster, chosen), wait_for(*failing_handovers(cluster)))
+    before = f"{', '.join(silent)} to run, before " if silent else ""
+    words = failing_handovers(cluster) or (f"{before}{wishes[0].primary.name} hands over: {wishes[0].why}",)
+    return wait_for(*words, look_after_s=min(_pause_left_s(cluster, each) for each in wishes) or WATCH_S)
+
+
+def failing_handovers(cluster: Cluster) -> tuple[str, ...]:
+    """Those that are wished for and came to nothing so far, for a person: how often, and when the next is tried."""
+    found = [(wish, _last(cluster, wish)) for wish in _wishes(cluster)]
+    return tuple(_words(wish, last) for wish, last in found if last and _has_failed(cluster, wish, last))
 
 
 def _is_able(cluster: Cluster, wish: Wish) -> bool:
     shard = wish.primary.shard
-    return wish.target is not None and shard not in moving_shards(cluster) and recent_attempt(cluster, shard) is None
+    if wish.target is None or shard in moving_shards(cluster) or recent_attempt(cluster, shard) is not None:
+        return False
+    return _pause_left_s(cluster, wish) == 0
+
+
+def _pause_left_s(cluster: Cluster, wish: Wish) -> float:
+    last = _last(cluster, wish)
+    if last is None:
+        return 0.0
+    return max(0.0, (last.at + pause_after(last, urgent=wish.urgent) - cluster.facts.now).total_seconds())
+
+
+def _last(cluster: Cluster, wish: Wish) -> Attempt | None:
+    source = cluster.view.ids[wish.primary.name]
+    return failed_handover(cluster, wish.primary.shard, source=source, why=wish.why)
+
+
+def _has_failed(cluster: Cluster, wish: Wish, last: Attempt) -> bool:
+    """Not of the first one while it may still take effect."""
+    return last.tries > 1 or recent_attempt(cluster, wish.primary.shard) is None
+
+
+def _words(wish: Wish, last: Attempt) -> str:
+    pause, times = pause_after(last, urgent=wish.urgent), "once" if last.tries == 1 else f"{last.tries} times"
+    return (
+        f"{wish.primary.name} to hand over ({wish.why}), which {last.target} tried {times} in vain; "
+        f"the next try comes {pause.total_seconds():.0f} s after the last"
+    )
 
 
 def wishing_shards(cluster: Cluster) -> set[int]:
@@ -61,9 +96,18 @@ def _order(cluster: Cluster, wishes: list[Wish]) -> ClusterPlan:
         target = wish.target
         if target is not None:
             source = cluster.view.ids[wish.primary.name]
-            kind = FailoverKind.PLANNED
-            shard = wish.primary.shard
-            attempts.append(Attempt(shard=shard, kind=kind, source=source, target=target.name, at=cluster.facts.now))
+            last, kind = _last(cluster, wish), FailoverKind.PLANNED
+            attempts.append(
+                Attempt(
+                    shard=wish.primary.shard,
+                    kind=kind,
+                    source=source,
+                    target=target.name,
+                    at=cluster.facts.now,
+                    why=wish.why,
+                    tries=last.tries + 1 if last else 1,
+                )
+            )
             steps.append(Failover(node=target.name, kind=kind))
     record = msgspec.structs.replace(cluster.facts.record, attempts=with_attempts(cluster, *attempts))
     message = "; ".join(f"{each.primary.name} hands over: {each.why}" for each in wishes)

@@ -4,12 +4,13 @@ Owns: its state, conditions and fields. Roles are what the servers say, never wh
 anything was found out, and the words about slots (slots.py).
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from valkey_operator.api.cluster import ClusterShardStatus, ValkeyClusterStatus
 from valkey_operator.api.status import Condition, ConditionType, Operation, TlsStatus
 from valkey_operator.core.cluster.facts import FailoverKind, Member, is_linked, runs
 from valkey_operator.core.cluster.failover import recent_attempt
+from valkey_operator.core.cluster.handover import failing_handovers
 from valkey_operator.core.cluster.roles import Cluster, follows
 from valkey_operator.core.cluster.roll import last_copies
 from valkey_operator.core.cluster.scale import needed_places
@@ -99,7 +100,8 @@ def _judge_servers(found: ClusterFindings, cluster: Cluster, before: ValkeyClust
         return Verdict("Degraded", "CannotPersist", _disk_errors(found, cluster, unwell))
     changing, behind = next(_changes(cluster), None), _behind(cluster)
     if changing is None and slots.holds and not behind:
-        return Verdict("Ready", "ClusterHealthy", f"All {found.spec.shards} shards are healthy, all slots are served.")
+        well = f"All {found.spec.shards} shards are healthy, all slots are served."
+        return Verdict("Ready", "ClusterHealthy", _joined(well, _waits_for(failing_handovers(cluster))))
     uncovered = None if slots.holds or changing else slots.message
     unready = f"{said_of(behind)} not Ready or not in sync yet." if behind else None
     message = hindered(found) or _joined(changing, uncovered, unready, _waits(found.plan))
@@ -139,7 +141,11 @@ def _is_in_place(cluster: Cluster, member: Member) -> bool:
 
 
 def _waits(plan: ClusterPlan) -> str | None:
-    waits = list(dict.fromkeys(plan.waits_for))
+    return _waits_for(plan.waits_for)
+
+
+def _waits_for(what: Iterable[str]) -> str | None:
+    waits = list(dict.fromkeys(what))
     return f"Waits for {'; '.join(waits[:_MOST_WAITS])}." if waits else None
 
 

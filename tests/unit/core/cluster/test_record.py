@@ -12,7 +12,10 @@ def test_what_is_remembered_is_read_back_as_it_was_to_the_millisecond() -> None:
     memory = ClusterRecord(
         formed=True,
         asleep=Sleep(shards=5, replicas=2, asked=3),
-        attempts=(Attempt(shard=1, kind=FailoverKind.FORCE, source="a" * 40, target="c-1-1", at=NOW),),
+        attempts=(
+            Attempt(shard=1, kind=FailoverKind.FORCE, source="a" * 40, target="c-1-1", at=NOW),
+            Attempt(shard=2, kind=FailoverKind.PLANNED, source="b", target="c-2-1", at=NOW, why="it rests", tries=4),
+        ),
         failures=(MoveFailure(source=0, target=3, count=2, error="no slots", at=NOW),),
     )
     assert memory_of(record_of("c", memory)) == memory

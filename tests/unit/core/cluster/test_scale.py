@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.clusters import NOW, Told, World, all_nodes, facts, formed, id_of, slots, with_node, without
@@ -28,6 +29,22 @@ def turns(world: World, **changes: Any) -> list[str]:
 
 def handed(found: ClusterPlan) -> list[str]:
     return [step.node for step in found.steps if isinstance(step, Failover)]
+
+
+def remembered(found: ClusterPlan) -> list[Attempt]:
+    return [each for step in found.steps if isinstance(step, Remember) for each in step.record.attempts]
+
+
+def handed_in_vain(seconds_ago: float, **changes: Any) -> ClusterRecord:
+    attempt = Attempt(
+        shard=0,
+        kind=FailoverKind.PLANNED,
+        source=id_of("c-0-0"),
+        target="c-0-1",
+        at=NOW - timedelta(seconds=seconds_ago),
+        why="its machine is cordoned",
+    )
+    return ClusterRecord(formed=True, attempts=(msgspec.structs.replace(attempt, **changes),))
 
 
 class TestAShardThatShallGo:
@@ -126,6 +143,40 @@ class TestAPrimaryThatHandsOver:
         found = plan_cluster(facts(world, replicas=3, record=ClusterRecord(formed=True, attempts=(begun,))))
         assert handed(found) == ordered
         assert found.look_after_s is not None
+
+    @pytest.mark.parametrize(("tries", "pause_s"), [(1, 5), (2, 10), (4, 40), (7, 300), (50, 300)])
+    def test_is_told_to_again_after_pauses_that_grow(self, tries: int, pause_s: int) -> None:
+        world = with_node(formed(), "c-0-0", member={"cordoned": True})
+        early = plan_cluster(facts(world, record=handed_in_vain(pause_s - 0.5, tries=tries)))
+        assert (handed(early), early.look_after_s) == ([], 0.5)
+        late = plan_cluster(facts(world, record=handed_in_vain(pause_s, tries=tries)))
+        assert handed(late) == ["c-0-1"]
+        assert [each.tries for each in remembered(late)] == [tries + 1]
+
+    def test_does_not_wait_for_minutes_while_its_pod_is_being_stopped(self) -> None:
+        record = handed_in_vain(20, tries=50, why="its pod is being stopped")
+        world = with_node(formed(), "c-0-0", member={"pod_leaving": True})
+        assert handed(plan_cluster(facts(world, record=record))) == ["c-0-1"]
+
+    @pytest.mark.parametrize("changed", [{"why": "it is scaled in"}, {"source": "another"}])
+    def test_begins_anew_for_another_reason_and_after_one_that_went_well(self, changed: dict[str, str]) -> None:
+        world = with_node(formed(), "c-0-0", member={"cordoned": True})
+        found = plan_cluster(facts(world, record=handed_in_vain(6, tries=7, **changed)))
+        assert [each.tries for each in remembered(found)] == [1]
+
+    def test_in_vain_keeps_no_other_shard_from_it_and_is_remembered_meanwhile(self) -> None:
+        world = with_node(with_node(formed(), "c-0-0", member={"cordoned": True}), "c-1-0", member={"cordoned": True})
+        found = plan_cluster(facts(world, record=handed_in_vain(100, tries=7)))
+        assert handed(found) == ["c-1-1"]
+        assert [(each.shard, each.tries) for each in remembered(found)] == [(0, 7), (1, 1)]
+
+    def test_in_vain_is_told(self) -> None:
+        world = with_node(formed(), "c-0-0", member={"cordoned": True})
+        found = plan_cluster(facts(world, record=handed_in_vain(6, tries=3)))
+        assert found.waits_for == (
+            "c-0-0 to hand over (its machine is cordoned), which c-0-1 tried 3 times in vain; "
+            "the next try comes 20 s after the last",
+        )
 
     def test_does_so_also_in_a_shard_that_is_being_emptied(self) -> None:
         world = with_node(EMPTIED, "c-0-0", slots=slots("1-5461"))

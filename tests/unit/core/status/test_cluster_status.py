@@ -1,5 +1,6 @@
 """What is told of a ValkeyCluster: states, shards, slots, and what nodes say against each other."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -327,6 +328,22 @@ class TestChanges:
         assert (found.reason, found.message[:30]) == ("LastCopyRestarts", "c-1-0 is to be restarted for t")
         with_replica = with_node(formed(), "c-1-0", member={"stale": True})
         assert condition(status_of(with_replica), ConditionType.WRITES_STOP) is None
+
+    def test_a_handover_that_comes_to_nothing_is_told_though_all_is_well(self) -> None:
+        attempt = Attempt(
+            shard=0,
+            kind=FailoverKind.PLANNED,
+            source=id_of("c-0-0"),
+            target="c-0-1",
+            at=NOW - timedelta(seconds=6),
+            why="its machine is cordoned",
+            tries=3,
+        )
+        world = with_node(formed(), "c-0-0", member={"cordoned": True})
+        status = status_of(facts(world, record=ClusterRecord(formed=True, attempts=(attempt,))))
+        assert status.state == "Ready"
+        words = "Waits for c-0-0 to hand over (its machine is cordoned), which c-0-1 tried 3 times in vain"
+        assert words in str(status.message)
 
     def test_a_failover_that_was_just_ordered_is_an_operation_of_its_shard(self) -> None:
         attempt = Attempt(shard=1, kind=FailoverKind.FORCE, source=id_of("c-1-0"), target="c-1-1", at=NOW)
