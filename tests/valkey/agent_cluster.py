@@ -102,7 +102,8 @@ class AgentCluster:
         sight = ClusterSight(namespace="app", cluster=look_at(facts), pods=pods)
         agents: Any = self
         writer: Any = None
-        failed = await ClusterSteps(writer, agents).carry_out(orders, sight, self.record)
+        tasks = ClusterSteps(writer, agents).begin(orders, sight, self.record)
+        failed = [each for each in await asyncio.gather(*tasks) if each is not None]
         self.problems += [str(each.problem) for each in failed]
         refused = {id(each.step): str(each.problem) for each in failed}
         moves = [(step, refused.get(id(step))) for step in orders if isinstance(step, Migrate)]

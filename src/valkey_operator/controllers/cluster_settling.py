@@ -5,7 +5,6 @@ step is carried out (cluster_steps.py), and which objects are made (cluster_maki
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
 
 import msgspec
 import structlog
@@ -17,6 +16,7 @@ from valkey_operator.controllers.cluster_objects import ClusterObjects
 from valkey_operator.controllers.cluster_report import ClusterReporter
 from valkey_operator.controllers.cluster_settings import ClusterSettings
 from valkey_operator.controllers.cluster_steps import ClusterSteps, Failed
+from valkey_operator.controllers.cluster_under_way import Ended, StepsUnderWay, failures_in, moves_in
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.controllers.patience import Patience
 from valkey_operator.controllers.role_labels import label_pod
@@ -36,10 +36,11 @@ log = structlog.get_logger(__name__)
 # Slots move for minutes; what came of it so far is told in between, and other changes are seen.
 MOST_S = 2.0
 LOOK_AT_SILENT_S = 1.0
+LOOK_AT_SLOW_S = 0.1
 
 
 class Rest(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended: the last look, what was done and what failed since the first, and whether there is more to do."""
+    """How it ended: the last look, what was begun and what failed since the first, and whether there is more to do."""
 
     sight: ClusterSight
     done: list[Step]
@@ -68,10 +69,12 @@ class ClusterSettler:
         self._reporter = reporter
         self._remover = NodeRemover(facts, objects)
         self._patience = Patience()
+        self._under_way = StepsUnderWay(steps)
 
     def forget(self, key: Key) -> None:
         """It is gone."""
         self._patience.forget(key)
+        self._under_way.forget(key)
 
     async def settle(self, case: ClusterCase) -> End:
         """Everybody knows everybody, follows whom it shall, and owns the slots that it shall, as far as that goes."""
@@ -89,41 +92,50 @@ class ClusterSettler:
         return self._end(case, rest)
 
     async def _bring_to_rest(self, case: ClusterCase) -> Rest:
-        """Plan and act until nothing is left to do at this moment, or it is time to tell of it."""
+        """Plan and act until nothing is left to begin at this moment, or it is time to tell of it.
+
+        What takes longer goes on meanwhile, so that whatever happens elsewhere is acted upon at once.
+        """
         if before := self._cases.look(case):
             await self._steps.look(before, at_all=self._patience.is_waiting(case.key))
         deadline = asyncio.get_running_loop().time() + MOST_S
         done: list[Step] = []
-        failed: list[Failed] = []
+        ended = self._under_way.ended(case.key)
+        failed = failures_in(ended)
+        await self._remember_moves(case, ended)
         while True:
             record, sight = await self._look(case)
             case.plan = plan_cluster(sight.facts)
             # None twice: what others have not told of yet would be ordered again and again.
             tried = [*done, *(each.step for each in failed)]
-            steps = [each for each in case.plan.steps if each not in tried and _may_go(case, sight, each)]
+            steps = [each for each in case.plan.steps if each not in tried and self._may_go(case, sight, each)]
             if not steps or asyncio.get_running_loop().time() > deadline:
                 # Of what failed counts only what is still wished for.
                 left = [each for each in failed if each.step in case.plan.steps]
                 return Rest(sight=sight, done=done, failed=left, is_over=not steps)
-            new = await self._carry_out(case, steps, sight, record)
-            failed += [each for each in new if each.tried]
-            done += [step for step in steps if not any(each.step is step for each in new)]
+            ended = await self._carry_out(case, steps, sight, record)
+            failed += failures_in(ended)
+            done += [step for step in steps if not any(each.failed and each.step is step for each in ended)]
 
     async def _look(self, case: ClusterCase) -> tuple[ShardObject, ClusterSight]:
         """The record and the servers as they are now: nothing that we wrote is missing in it."""
         await self._objects.nodes.store.wait_current(self._cases.node_keys(case))
-        await self._objects.shards.store.wait_current([case.key])
-        record = self._cases.record(case)
-        if record is None:
-            raise TransientError(f"the record of {case.key} is gone")
-        sight = self._cases.sight(case, memory_of(record.spec))
+        record, sight = await self._known(case)
         if await self._steps.ask(sight):
             sight = self._cases.sight(case, memory_of(record.spec))
         return record, sight
 
+    async def _known(self, case: ClusterCase) -> tuple[ShardObject, ClusterSight]:
+        """The record as it is now, and the servers as they were told of last."""
+        await self._objects.shards.store.wait_current([case.key])
+        record = self._cases.record(case)
+        if record is None:
+            raise TransientError(f"the record of {case.key} is gone")
+        return record, self._cases.sight(case, memory_of(record.spec))
+
     async def _carry_out(
         self, case: ClusterCase, steps: list[Step], sight: ClusterSight, record: ShardObject
-    ) -> list[Failed]:
+    ) -> list[Ended]:
         """First what must be remembered, then the rest; moves that were refused are remembered too."""
         memory = sight.facts.record
         for step in steps:
@@ -132,12 +144,21 @@ class ClusterSettler:
                 log.info("record", cluster=str(record.key), reason=step.reason, message=step.message)
                 self._reporter.tell_change(case.cluster, step.reason, step.message)
         orders = [step for step in steps if not isinstance(step, Remember)]
-        failed = await self._steps.carry_out(orders, sight, memory)
-        cluster = msgspec.structs.replace(sight.cluster, facts=msgspec.structs.replace(sight.facts, record=memory))
-        after = with_outcomes(cluster, _moves(orders, failed))
-        if after != memory:
+        ended = await self._under_way.begin(case.key, orders, sight, memory) if orders else []
+        await self._remember_moves(case, ended)
+        return ended
+
+    async def _remember_moves(self, case: ClusterCase, ended: list[Ended]) -> None:
+        if not any(isinstance(each.step, Migrate) for each in ended):
+            return
+        record, sight = await self._known(case)
+        after = with_outcomes(sight.cluster, moves_in(ended))
+        if after != sight.facts.record:
             await self._steps.swap(record, after)
-        return failed
+
+    def _may_go(self, case: ClusterCase, sight: ClusterSight, step: Step) -> bool:
+        """A spec that cannot be carried out sets no slots in motion."""
+        return self._under_way.is_free(case.key, step) and not (case.problems and begins_move(sight.cluster, step))
 
     async def _label(self, case: ClusterCase, sight: ClusterSight) -> None:
         roles = role_labels(sight.cluster).items()
@@ -159,22 +180,9 @@ class ClusterSettler:
             plan.look_after_s,
             None if rest.is_over else 0.0,
             LOOK_AT_SILENT_S if rest.sight.unheard else None,
+            None if self._under_way.is_idle(case.key) else LOOK_AT_SLOW_S,
         ]
         return End(look_after_s=min((each for each in pauses if each is not None), default=None))
-
-
-def _may_go(case: ClusterCase, sight: ClusterSight, step: Step) -> bool:
-    """A spec that cannot be carried out sets no slots in motion."""
-    return not (case.problems and begins_move(sight.cluster, step))
-
-
-def _moves(steps: Sequence[Step], failed: list[Failed]) -> Iterator[tuple[Migrate, str | None]]:
-    """The moves that were ordered, and what was said against them. The plan waits a while after a refusal."""
-    problems = {id(each.step): each for each in failed}
-    for step in steps:
-        problem = problems.get(id(step))
-        if isinstance(step, Migrate) and (problem is None or problem.tried):
-            yield step, None if problem is None else str(problem.problem)
 
 
 def versions_of(sight: ClusterSight, case: ClusterCase) -> list[str | None]:

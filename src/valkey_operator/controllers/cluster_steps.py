@@ -6,7 +6,7 @@ there. Each is safe to repeat. Refuses to know: why a step is due, and what an a
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 import structlog
@@ -39,6 +39,10 @@ class Failed(msgspec.Struct, frozen=True):
     step: Step
     problem: TransientError
     tried: bool = True
+
+
+Trying: TypeAlias = asyncio.Task[Failed | None]
+"""A step under way; the result is why it was not carried out, if so."""
 
 
 class ClusterSteps:
@@ -88,21 +92,21 @@ class ClusterSteps:
         }
         return await self._shards.replace(manifest, ShardObject)
 
-    async def carry_out(self, steps: Sequence[Step], sight: ClusterSight, memory: ClusterRecord) -> list[Failed]:
-        """Those at different nodes at the same time; what was not carried out."""
-        last: dict[str, asyncio.Task[Failed | None]] = {}
-        tasks = []
+    def begin(self, steps: Sequence[Step], sight: ClusterSight, memory: ClusterRecord) -> dict[Trying, Step]:
+        """Those at different nodes at the same time."""
+        last: dict[str, Trying] = {}
+        tasks = {}
         for step in steps:
             before = {task for node in nodes_of(step) if (task := last.get(node)) is not None}
             task = asyncio.create_task(self._try(step, before, sight, memory))
             last.update(dict.fromkeys(nodes_of(step), task))
-            tasks.append(task)
-        return [failed for failed in await _all_of(tasks) if failed is not None]
+            tasks[task] = step
+        return tasks
 
     async def _try(
         self,
         step: Step,
-        before: Collection[asyncio.Task[Failed | None]],
+        before: Collection[Trying],
         sight: ClusterSight,
         memory: ClusterRecord,
     ) -> Failed | None:

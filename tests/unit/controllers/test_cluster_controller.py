@@ -59,6 +59,8 @@ class Stage:
         versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
         self.ordered: list[str] = []
         self.refused: set[str] = set()
+        self.slow: dict[str, asyncio.Event] = {}
+        """Orders that take until their event is set."""
         self.silent: set[str] = set()
         self.pulled: set[str] = set()
         self.events: list[Any] = []
@@ -109,6 +111,8 @@ class Stage:
     async def order(self, target: Target, name: str, /, *, epoch: int, **_fields: Any) -> OrderResult:
         word = f"{name} {target.key.name}"
         self.ordered.append(word)
+        if word in self.slow:
+            await self.slow[word].wait()
         outcome = Outcome.SERVER_REFUSED if word in self.refused else Outcome.OBEYED
         received = self.reports.get(target.key)
         assert received
@@ -231,6 +235,55 @@ def test_a_primary_that_died_is_replaced_and_that_is_remembered_before_it_is_ord
         [attempt] = stage.record["attempts"]
         assert (attempt["shard"], attempt["kind"], attempt["target"]) == (1, "force", "c-1-1")
         assert stage.status["state"] == "Degraded"
+
+    play(scene)
+
+
+async def handing_over_slowly(stage: Stage) -> None:
+    """The pod of c-0-0 is being stopped, and nothing has come yet of the order to its replica."""
+    await running(stage)
+    pod = stage.api.get("pods", "c-0-0-0")
+    meta = {**pod["metadata"], "deletionTimestamp": "2026-11-16T12:00:00Z"}
+    stage.api.put("/api/v1/namespaces/app/pods/c-0-0-0", {**pod, "metadata": meta})
+    stage.slow["Failover c-0-1"] = asyncio.Event()
+    result = await stage.reconcile()
+    assert stage.ordered == ["Failover c-0-1"]
+    assert result.wake_at is not None
+
+
+def test_a_primary_that_dies_while_another_one_hands_over_slowly_is_replaced_at_once() -> None:
+    async def scene(stage: Stage) -> None:
+        await handing_over_slowly(stage)
+        stage.hear("c-1-0", msgspec.structs.replace(AT_GATE, process=ProcessState.GONE, seq=9))
+        begun = asyncio.get_running_loop().time()
+        await stage.reconcile()
+        assert stage.ordered == ["Failover c-0-1", "Failover c-1-1"]
+        assert asyncio.get_running_loop().time() - begun < 1
+
+    play(scene)
+
+
+def test_keys_that_travel_slowly_are_sent_once_and_what_the_server_says_at_last_is_remembered() -> None:
+    async def scene(stage: Stage) -> None:
+        await running(stage)
+        stage.write(shards=4, generation=2)
+        await stage.reconcile()
+        world = {**formed(), "c-3-0": Told(name="c-3-0", epoch=9), "c-3-1": Told(name="c-3-1", primary="c-3-0")}
+        stage.add_pods("c-3-0", "c-3-1")
+        stage.hear_all(world, version="8.1.1")
+        stage.slow["GiveSlots c-0-0"] = asyncio.Event()
+        await stage.reconcile()
+        result = await stage.reconcile()
+        assert stage.ordered.count("TakeSlots c-3-0") == stage.ordered.count("GiveSlots c-0-0") == 1
+        assert result.wake_at is not None
+
+        stage.refused = {"GiveSlots c-0-0"}
+        stage.slow.pop("GiveSlots c-0-0").set()
+        await asyncio.sleep(0.01)
+        await stage.reconcile()
+        [failure] = stage.record["failures"]
+        assert (failure["source"], failure["target"], failure["count"]) == (0, 3, 1)
+        assert failure["error"] == "c-0-0 did not obey GiveSlots: its words"
 
     play(scene)
 

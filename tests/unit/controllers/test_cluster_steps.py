@@ -63,10 +63,14 @@ def sight_of(found: ClusterFacts) -> ClusterSight:
     return ClusterSight(namespace="app", cluster=look_at(found), pods=pods)
 
 
-def carry_out(agents: Agents, *steps: Step) -> list[Failed]:
-    writer: Any = None
-    told: Any = agents
-    return asyncio.run(ClusterSteps(writer, told).carry_out(steps, sight_of(FACTS), ClusterRecord()))
+def carry_out(agents: Agents, *steps: Step, sight: ClusterSight | None = None) -> list[Failed]:
+    async def run() -> list[Failed]:
+        writer: Any = None
+        told: Any = agents
+        tasks = ClusterSteps(writer, told).begin(steps, sight or sight_of(FACTS), ClusterRecord())
+        return [failed for failed in await asyncio.gather(*tasks) if failed is not None]
+
+    return asyncio.run(run())
 
 
 @pytest.mark.parametrize(
@@ -133,7 +137,5 @@ def test_an_id_that_one_node_keeps_is_forgotten_by_the_others() -> None:
 
 def test_a_node_without_an_address_is_a_failure_that_passes() -> None:
     sight = ClusterSight(namespace="app", cluster=look_at(FACTS), pods={})
-    writer: Any = None
-    told: Any = Agents()
-    [failed] = asyncio.run(ClusterSteps(writer, told).carry_out([BumpEpoch(node="c-0-0")], sight, ClusterRecord()))
+    [failed] = carry_out(Agents(), BumpEpoch(node="c-0-0"), sight=sight)
     assert "no address yet" in str(failed.problem)
