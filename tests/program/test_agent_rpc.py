@@ -209,3 +209,27 @@ def test_an_order_with_fields_from_the_future_is_served(ground: Ground) -> None:
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
     ground.run(talk)
+
+
+def test_an_order_that_its_caller_gives_up_makes_room_for_the_next_one(ground: Ground) -> None:
+    """A failover does not wait for what was under way at its node."""
+    gate = ground.folder / "gate"
+    gate.mkdir()
+    node = lonely_node(gate)
+
+    async def give_up_and_go_on() -> None:
+        async with (
+            serving(node, ground.agent_files, free_port()) as address,
+            AgentClient(address, NODE, ground.operator_files) as client,
+        ):
+            order = pb.Order(term=1, epoch=1, pod_uid=POD_UID)
+            async with node.turn:
+                slow = asyncio.create_task(client.order("Park", pb.ParkRequest(order=order), timeout_s=30))
+                await asyncio.sleep(0.2)
+                slow.cancel()
+                await asyncio.wait([slow])
+                await asyncio.sleep(0.2)
+                assert not any(node.turn._waiters or ()), "it would be carried out later"  # noqa: SLF001
+            assert (await client.order("Park", pb.ParkRequest(order=order), timeout_s=5)).outcome
+
+    asyncio.run(give_up_and_go_on())

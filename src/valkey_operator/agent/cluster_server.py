@@ -20,7 +20,8 @@ from valkey_operator.valkey.slots import Slots, SlotsError, parse_slots
 # Until all replicas of a primary have heard of a change of a slot; one that is behind must not hold up all others.
 SETSLOT_WITHIN_MS = 500
 LANES = 8
-LANES_WITHIN_S = 2.0
+# Less than the operator waits.
+SET_SLOTS_WITHIN_S = 2.0
 _ID = re.compile(r"[0-9a-f]{40}")
 _Answer = TypeVar("_Answer")
 
@@ -56,25 +57,25 @@ class ClusterServer:
         check_running(self._node.report.facts)
         await self._node.connection.call("CLUSTER", *words, timeout_s=timeout_s)
 
-    async def set_slots(self, slots: Slots, *how: str) -> None:
-        """CLUSTER SETSLOT for each, known to all replicas when it returns.
+    async def set_slots(self, slots: Slots, *how: str, within_s: float = SET_SLOTS_WITHIN_S) -> None:
+        """CLUSTER SETSLOT for each, known to all replicas when it returns; what it was too late for is left.
 
         The first goes alone: a replica that is behind refuses one command, not each of them after a while.
         """
         check_running(self._node.report.facts)
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + within_s
         commands: list[Words] = [("CLUSTER", "SETSLOT", slot, *how, "TIMEOUT", SETSLOT_WITHIN_MS) for slot in slots]
-        await self._node.connection.call_each(commands[:1])
-        await self._call_side_by_side(commands[1:])
+        await self._node.connection.call_each(commands[:1], timeout_s=within_s)
+        await self._call_side_by_side(commands[1:], within_s=deadline - clock())
 
-    async def _call_side_by_side(self, commands: Sequence[Words]) -> None:
+    async def _call_side_by_side(self, commands: Sequence[Words], *, within_s: float) -> None:
         """Each waits for all replicas, so that one connection would wait for them command by command.
 
         What a server hears at once it also writes to its nodes.conf at once, and that takes longest.
         """
         lanes = [self._node.another_connection() for _ in commands[:LANES]]
-        shares = [
-            lane.call_each(commands[number::LANES], timeout_s=LANES_WITHIN_S) for number, lane in enumerate(lanes)
-        ]
+        shares = [lane.call_each(commands[number::LANES], timeout_s=within_s) for number, lane in enumerate(lanes)]
         try:
             found = await asyncio.gather(*shares, return_exceptions=True)
         finally:

@@ -20,7 +20,8 @@ FIRST_PORTION = 32
 MOST_PORTION = 1024
 # Clients of the source wait so long for one portion.
 PORTION_S = 0.01
-_MARGIN_S = 1.0
+# The server gives a target up by itself, and says so.
+_MARGIN_S = 0.2
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,22 +41,26 @@ def next_portion(portion: int, sent: int, took_s: float) -> int:
     return min(MOST_PORTION, portion * 2) if took_s < PORTION_S / 2 and sent == portion else portion
 
 
-async def move_keys(connection: ServerConnection, slots: Iterable[int], route: Route, *, within_s: float) -> None:
-    """Move the keys of these slots, as many as the time allows, one portion at least; raises ServerError.
+async def move_keys(
+    connection: ServerConnection, slots: Iterable[int], route: Route, *, until: float, end_by: float
+) -> None:
+    """Move the keys of these slots: no portion but the first begins after `until`, none lasts beyond `end_by`.
 
-    The connection is a binary one of its own: keys are not always text, and nobody should wait behind a portion.
+    Both are times of the event loop; what is left then is for the next order. Raises ServerError. The connection is a
+    binary one of its own: keys are not always text, and nobody should wait behind a portion.
     """
     clock = asyncio.get_running_loop().time
-    deadline, portion = clock() + within_s, FIRST_PORTION
+    portion = FIRST_PORTION
     for slot in slots:
-        keys = await connection.call(*_keys_of(slot, portion))
+        keys = await connection.call(*_keys_of(slot, portion), timeout_s=end_by - clock())
         while keys:
             begun = clock()
-            both = [_migrate(route, keys), _keys_of(slot, portion)]
+            left_s = end_by - begun
+            both = [_migrate(route, keys, left_s - _MARGIN_S), _keys_of(slot, portion)]
             sent = len(keys)
-            _, keys = await connection.call_each(both, timeout_s=route.idle_ms / 1000 + _MARGIN_S)
+            _, keys = await connection.call_each(both, timeout_s=left_s)
             portion = next_portion(portion, sent, clock() - begun)
-            if clock() >= deadline:
+            if clock() >= until:
                 return
 
 
@@ -63,7 +68,8 @@ def _keys_of(slot: int, count: int) -> Words:
     return ("CLUSTER", "GETKEYSINSLOT", slot, count)
 
 
-def _migrate(route: Route, keys: Sequence[bytes]) -> Words:
+def _migrate(route: Route, keys: Sequence[bytes], within_s: float) -> Words:
+    idle_ms = max(1, min(route.idle_ms, int(within_s * 1000)))
     login = () if route.password is None else ("AUTH2", route.user, route.password)
-    where = (route.target.host, route.target.port, "", 0, route.idle_ms)
+    where = (route.target.host, route.target.port, "", 0, idle_ms)
     return ("MIGRATE", *where, "REPLACE", *login, "KEYS", *keys)
