@@ -89,9 +89,9 @@ class ClusterMoveFailure(Model, frozen=True, kw_only=True):
 
     source: Annotated[int, doc("Number of the shard that gives.", minimum=0, maximum=MOST_SHARDS)]
     target: Annotated[int, doc("Number of the shard that takes.", minimum=0, maximum=MOST_SHARDS)]
-    count: Annotated[int, doc("How often in a row.", minimum=1)]
-    error: Annotated[str, doc("What the server said last.", maxLength=LONGEST_ERROR)]
-    at: Annotated[str, doc("When that was.", format="date-time")]
+    count: Annotated[int, doc("One more with each that failed, one less with each that went well.", minimum=1)]
+    error: Annotated[str, doc("What the server said; empty: the last one went well.", maxLength=LONGEST_ERROR)]
+    at: Annotated[str, doc("When the last one failed.", format="date-time")]
 
 
 class ClusterMemory(Model, frozen=True, kw_only=True):

@@ -86,13 +86,16 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MoveFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """How often in a row slots could not be moved between two shards, and what the server said last."""
+    """That slots could not be moved between two shards, until as many moves went well again."""
 
     source: int
     target: int
     count: int
+    """One more with each that failed, one less with each that went well."""
     error: str
+    """What the server said; empty: the last one went well."""
     at: datetime
+    """When the last one failed."""
 
 
 class Sleep(msgspec.Struct, frozen=True, kw_only=True):

@@ -80,7 +80,7 @@ def _begin(cluster: Cluster, move: Move) -> ClusterPlan:
         source_id=cluster.view.ids[source.name],
         target_id=cluster.view.ids[target.name],
         target_address=target.address,
-        slots=move.slots.highest(at_most(AT_A_TIME[kind], failure)),
+        slots=move.slots.highest(at_most(AT_A_TIME[kind], cluster, source, target)),
         kind=kind,
     )
     return ClusterPlan(steps=(step,), waits_for=waits)

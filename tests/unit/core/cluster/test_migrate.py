@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.support.clusters import NOW, Told, World, facts, formed, id_of, slots, with_node
 from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, MoveFailure
@@ -135,9 +136,29 @@ class TestAMoveThatFailed:
         assert "c-0-0" not in {step.source for step in moves(found)}
         assert "slots to move from c-0-0 to c-3-0: out of memory" in found.waits_for
 
-    def test_counts_only_since_the_last_one_that_went_well(self) -> None:
+    @pytest.mark.parametrize(("well", "size"), [(1, 32), (2, 64), (5, 512), (9, 1366)])
+    def test_grows_back_by_doubling_once_smaller_ones_go_well(self, well: int, size: int) -> None:
+        log = with_log(*[logged(MigrationState.SUCCESS)] * well, *[logged(MigrationState.FAILED)] * 8)
+        (step,) = moves(plan_cluster(grown(log)))
+        assert len(step.slots) == size
+
+    def test_often_is_tried_with_a_single_slot_and_grows_from_there(self) -> None:
+        many = [logged(MigrationState.FAILED, 100)] * 30
+        assert [len(step.slots) for step in moves(plan_cluster(grown(with_log(*many))))] == [1]
+        well = with_log(logged(MigrationState.SUCCESS), *many)
+        assert [len(step.slots) for step in moves(plan_cluster(grown(well)))] == [2]
+
+    def test_and_was_followed_by_one_that_went_well_is_not_told_any_more(self) -> None:
         log = with_log(logged(MigrationState.SUCCESS), *[logged(MigrationState.FAILED)] * 9)
-        assert len(moves(plan_cluster(grown(log)))) == 1
+        found = plan_cluster(grown(log))
+        assert len(moves(found)) == 1
+        assert not any("slots to move" in what for what in found.waits_for)
+
+    def test_says_nothing_about_the_next_where_somebody_called_it_off(self) -> None:
+        log = with_log(logged(MigrationState.CANCELLED), logged(MigrationState.FAILED, 5))
+        (step,) = moves(plan_cluster(grown(log)))
+        assert len(step.slots) == 1366
+        assert "slots to move from c-0-0 to c-3-0: out of memory" in plan_cluster(grown(log)).waits_for
 
     def test_was_refused_at_once_and_is_remembered_until_one_goes_well(self) -> None:
         cluster = look_at(grown())
@@ -146,8 +167,11 @@ class TestAMoveThatFailed:
         assert failures == (MoveFailure(source=0, target=3, count=1, error="ERR unknown", at=NOW),)
         record = ClusterRecord(formed=True, failures=failures)
         later = look_at(grown(record=record, now=NOW + timedelta(seconds=1)))
-        assert [each.count for each in with_failure(later, step, "ERR again")] == [2]
+        twice = with_failure(later, step, "ERR again")
+        assert [each.count for each in twice] == [2]
         assert without_failure(later, step) == ()
+        [grown_back] = without_failure(look_at(grown(record=ClusterRecord(formed=True, failures=twice))), step)
+        assert (grown_back.count, grown_back.error) == (1, "")
 
     def test_leaves_other_pairs_their_turn(self) -> None:
         log = with_log(*[logged(MigrationState.FAILED, 1)] * 8)
@@ -164,7 +188,7 @@ def test_a_second_owner_in_a_shard_gives_its_slots_to_the_first() -> None:
 class TestWhatCameOfSeveralMoves:
     def test_a_refusal_is_counted_and_one_that_was_obeyed_is_forgotten(self) -> None:
         [obeyed, *_] = moves(plan_cluster(grown()))
-        known = MoveFailure(source=0, target=3, count=2, error="no", at=NOW)
+        known = MoveFailure(source=0, target=3, count=1, error="no", at=NOW)
         cluster = look_at(grown(record=ClusterRecord(formed=True, failures=(known,))))
         refused = msgspec.structs.replace(obeyed, source="c-1-0", source_id=id_of("c-1-0"))
         first = msgspec.structs.replace(obeyed, source="c-0-0", source_id=id_of("c-0-0"))
