@@ -2,7 +2,8 @@
 
 Owns: when a primary shall be another one, to whom, and how many shards hand over at the same time. The servers do it
 (CLUSTER FAILOVER at the replica: the primary pauses its clients, the replica catches up, the others vote). Never while
-slots move in that shard. Refuses to know: primaries that are lost (failover.py).
+slots move in that shard; whoever cannot wait for the end of it has it called off. Refuses to know: primaries that are
+lost (failover.py).
 """
 
 import msgspec
@@ -10,10 +11,19 @@ import msgspec
 from valkey_operator.core.cluster.facts import Attempt, FailoverKind, Member, runs
 from valkey_operator.core.cluster.failover import WATCH_S, recent_attempt, with_attempts
 from valkey_operator.core.cluster.handover_pauses import failed_handover, pause_after
-from valkey_operator.core.cluster.moving import moving_shards
+from valkey_operator.core.cluster.moving import atomic_givers, moving_shards
 from valkey_operator.core.cluster.roles import Cluster, best_of
 from valkey_operator.core.cluster.spread import better_place, rest_s
-from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Reason, Remember, together, wait_for
+from valkey_operator.core.cluster.steps import (
+    CancelMigrations,
+    ClusterPlan,
+    Failover,
+    Reason,
+    Remember,
+    steps_only,
+    together,
+    wait_for,
+)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,14 +42,22 @@ def hand_over(cluster: Cluster) -> ClusterPlan:
     if not wishes:
         return wait_for(look_after_s=rest_s(cluster))
     silent = [each.name for each in cluster.owners() if not runs(each)]
+    cancels = _cancels(cluster, wishes)
     able = [each for each in wishes if _is_able(cluster, each) and (each.urgent or not silent)]
     begun = sum(recent_attempt(cluster, shard) is not None for shard in cluster.primaries)
     chosen = able[: max(0, most_at_once(cluster) - begun)]
     if chosen:
-        return together(_order(cluster, chosen), wait_for(*failing_handovers(cluster)))
+        return together(_order(cluster, chosen), cancels, wait_for(*failing_handovers(cluster)))
     before = f"{', '.join(silent)} to run, before " if silent else ""
     words = failing_handovers(cluster) or (f"{before}{wishes[0].primary.name} hands over: {wishes[0].why}",)
-    return wait_for(*words, look_after_s=min(_pause_left_s(cluster, each) for each in wishes) or WATCH_S)
+    look_after_s = min(_pause_left_s(cluster, each) for each in wishes) or WATCH_S
+    return together(cancels, wait_for(*words, look_after_s=look_after_s))
+
+
+def _cancels(cluster: Cluster, wishes: list[Wish]) -> ClusterPlan:
+    """A pod that is being stopped does not wait until its slots have moved: it may end before, and they with it."""
+    shards = {each.primary.shard for each in wishes if each.urgent and each.target is not None}
+    return steps_only(*(CancelMigrations(node=name) for name in atomic_givers(cluster, shards)))
 
 
 def failing_handovers(cluster: Cluster) -> tuple[str, ...]:

@@ -106,6 +106,37 @@ def test_a_move_to_a_shard_that_shall_go_again_is_called_off() -> None:
     assert found.steps == (CancelMigrations(node="c-0-0"),)
 
 
+class TestAPrimaryWhosePodIsBeingStopped:
+    MOVING = with_log(logged(MigrationState.UNDER_WAY))
+
+    @pytest.mark.parametrize("stopped", ["c-0-0", "c-3-0"])
+    def test_has_a_move_from_or_to_it_called_off_and_does_not_wait_for_its_end(self, stopped: str) -> None:
+        giver = self.MOVING["c-0-0"].member
+        world = with_node(self.MOVING, stopped, member={**(giver if stopped == "c-0-0" else {}), "pod_leaving": True})
+        found = plan_cluster(grown(world))
+        assert [step for step in found.steps if not isinstance(step, Migrate)] == [CancelMigrations(node="c-0-0")]
+
+    def test_hands_over_once_that_is_so(self) -> None:
+        called_off = {"migrations": (logged(MigrationState.CANCELLED),), "pod_leaving": True}
+        found = plan_cluster(grown(with_node(GROWING, "c-0-0", member=called_off)))
+        assert [step.node for step in found.steps if isinstance(step, Failover)] == ["c-0-1"]
+
+    def test_leaves_moves_of_others_alone(self) -> None:
+        found = plan_cluster(grown(with_node(self.MOVING, "c-1-0", member={"pod_leaving": True})))
+        assert CancelMigrations(node="c-0-0") not in found.steps
+
+    def test_lets_it_go_on_where_nobody_could_take_over(self) -> None:
+        alone = with_node(self.MOVING, "c-0-1", linked=False)
+        leaving = with_node(alone, "c-0-0", member={**alone["c-0-0"].member, "pod_leaving": True})
+        assert CancelMigrations(node="c-0-0") not in plan_cluster(grown(leaving)).steps
+
+
+def test_a_primary_on_a_cordoned_machine_waits_for_the_end_of_a_move() -> None:
+    giver = with_log(logged(MigrationState.UNDER_WAY))
+    world = with_node(giver, "c-0-0", member={**giver["c-0-0"].member, "cordoned": True})
+    assert not [step for step in plan_cluster(grown(world)).steps if isinstance(step, CancelMigrations | Failover)]
+
+
 def test_a_primary_that_has_to_hand_over_does_so_between_two_moves() -> None:
     leaving = with_node(GROWING, "c-0-0", member={"cordoned": True})
     found = plan_cluster(grown(leaving))
