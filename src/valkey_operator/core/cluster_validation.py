@@ -4,10 +4,11 @@ Owns: the checks that only a cluster needs; those of all kinds are in validation
 say, and whether the data of shards that shall go fit into the others (core/cluster/scale.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from valkey_operator.api.rules import LONGEST_SHARDED_NAME
 from valkey_operator.core.cluster.facts import Sleep
+from valkey_operator.core.cluster.failover import HANDOVER_S
 from valkey_operator.core.effective import EffectiveCluster
 from valkey_operator.core.quantity import parse_quantity
 from valkey_operator.core.render.directives import NODE_TIMEOUT, REPLICA_MIGRATION, Origin, directives_for, origin_of
@@ -15,8 +16,34 @@ from valkey_operator.core.validation import ConfigMaps, Problem, check_name, che
 from valkey_operator.valkey.info import Version
 from valkey_operator.valkey.live import parse_memory
 
+MOST_LOGGED = 32
+"""So many migrations that have ended are told by an agent, which has its own word for it."""
 LEAST_NODE_TIMEOUT_MS = 500
 """Servers ping each other about once a second; one that is only busy must not be taken for failed."""
+
+
+VALIDITY_FACTOR = "cluster-replica-validity-factor"
+SAVE_BEHAVIOR = "cluster-config-save-behavior"
+
+_FOREVER = 1 << 31
+_BOUNDS: Mapping[str, tuple[int, int, str]] = {
+    "cluster-manual-failover-timeout": (
+        1000,
+        int(HANDOVER_S * 1000),
+        "a server goes on with a handover so long, and after 5000 ms another replica is told to; give 1000 to 5000",
+    ),
+    "cluster-blacklist-ttl": (
+        10,
+        _FOREVER,
+        "nodes that are gone would be learned of again before all have forgotten them; give at least 10 s",
+    ),
+    "cluster-slot-migration-log-max-len": (
+        MOST_LOGGED,
+        _FOREVER,
+        f"moves of slots that failed are counted in this log; give at least {MOST_LOGGED}",
+    ),
+}
+"""Directives that the operator relies on: the least and the greatest value, and why."""
 
 
 def check_cluster(
@@ -31,6 +58,8 @@ def check_cluster(
         *_check_replica_migration(spec, found),
         *_check_bus(spec, found),
         *_check_stop(spec, found),
+        *_check_elections(spec, found),
+        *_check_bounds(spec, found),
         *_check_memory(spec, found),
     ]
 
@@ -76,6 +105,28 @@ def _check_stop(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
     if "failover" in directives_for(spec, maps).get("shutdown-on-sigterm", [""])[-1].lower().split():
         remedy = "a node hands over before its pod stops, and two of them would race; take failover out of it"
         yield _problem(_written("shutdown-on-sigterm", spec, maps), remedy)
+
+
+def _check_elections(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    """What lets old data win, or a server vote twice. Who promises nothing about writes may have it."""
+    if spec.durability == "Cache":
+        return
+    given = directives_for(spec, maps)
+    factor = given.get(VALIDITY_FACTOR, [""])[-1].strip()
+    if factor.isdecimal() and int(factor) == 0:
+        remedy = "a replica with data of any age could be elected; give at least 1, or set spec.durability to Cache"
+        yield _problem(_written(VALIDITY_FACTOR, spec, maps), remedy)
+    if given.get(SAVE_BEHAVIOR, ["sync"])[-1].lower() != "sync":
+        remedy = "a server that has restarted could vote again in the same election, and two replicas win it; remove it"
+        yield _problem(_written(SAVE_BEHAVIOR, spec, maps), f"{remedy}, or set spec.durability to Cache")
+
+
+def _check_bounds(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:
+    given = directives_for(spec, maps)
+    for name, (least, most, why) in _BOUNDS.items():
+        text = given.get(name, [""])[-1].strip()
+        if text and not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+            yield _problem(_written(name, spec, maps), why)
 
 
 def _check_memory(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:

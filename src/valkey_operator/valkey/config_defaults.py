@@ -62,7 +62,6 @@ _DEFAULTS = """
     cluster-migration-barrier 1
     cluster-node-timeout 15000
     cluster-preferred-endpoint-type ip
-    cluster-replica-no-failover no
     cluster-replica-validity-factor 10
     cluster-require-full-coverage yes
     cluster-slot-migration-log-max-len 1000

@@ -16,6 +16,7 @@ _NO_FIELD = "nothing: the operator sets it, and there is no field for it"
 _AUTH = "auth.password"
 _REPLICATION = "replicas: the operator decides who follows whom"
 _ANNOUNCE = "nothing: a node announces the address of its own Service"
+_ELECTION = "nothing: a replica that could not be elected would be no protection"
 _COMMANDS = "auth.acl.users[].permissions"
 _WRITES = "replication.minReplicasToWrite"
 
@@ -47,6 +48,8 @@ OWNED: Mapping[str, str] = {
     "cluster-enabled": "kind ValkeyCluster",
     "cluster-config-file": _NO_FIELD,
     "cluster-announce-*": _ANNOUNCE,
+    "cluster-replica-no-failover": _ELECTION,
+    "cluster-slave-no-failover": _ELECTION,
     "replica-announce-*": _ANNOUNCE,
     "slave-announce-*": _ANNOUNCE,
     "enable-*-command": _COMMANDS,

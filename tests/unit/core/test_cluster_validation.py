@@ -59,6 +59,41 @@ TABLE: list[tuple[str, dict[str, Any], str]] = [
         {"cluster": {"migrationBarrier": 1}, "config": {"cluster-allow-replica-migration": "no"}},
         "spec.config.cluster-allow-replica-migration is 'no': spec.cluster.migrationBarrier decides",
     ),
+    (
+        "replicas that nobody may elect",
+        {"config": {"cluster-slave-no-failover": "yes"}},
+        "spec.config.cluster-slave-no-failover is owned by the operator",
+    ),
+    (
+        "replicas that may be elected with data of any age",
+        {"config": {"cluster-replica-validity-factor": 0}},
+        "spec.config.cluster-replica-validity-factor is 0: .*give at least 1, or set spec.durability to Cache",
+    ),
+    (
+        "the same by its former name",
+        {"config": {"cluster-slave-validity-factor": "0"}, "durability": "Quorum"},
+        "spec.config.cluster-slave-validity-factor is '0': .*data of any age",
+    ),
+    (
+        "votes that are not on disk",
+        {"config": {"cluster-config-save-behavior": "best-effort"}},
+        "spec.config.cluster-config-save-behavior is 'best-effort': .*vote again.*remove it",
+    ),
+    (
+        "a handover that goes on after the operator has ordered the next",
+        {"config": {"cluster-manual-failover-timeout": 60000}},
+        "spec.config.cluster-manual-failover-timeout is 60000: .*give 1000 to 5000",
+    ),
+    (
+        "ids that are learned of again at once",
+        {"config": {"cluster-blacklist-ttl": 0}},
+        "spec.config.cluster-blacklist-ttl is 0: .*at least 10 s",
+    ),
+    (
+        "a log without failures",
+        {"config": {"cluster-slot-migration-log-max-len": 0}},
+        "spec.config.cluster-slot-migration-log-max-len is 0: .*at least 32",
+    ),
     ("another bus port", {"config": {"cluster-port": 7000}}, "spec.config.cluster-port is 7000: .*remove it"),
     (
         "a server that hands over by itself",
@@ -77,6 +112,26 @@ TABLE: list[tuple[str, dict[str, Any], str]] = [
 def test_a_contradiction_is_named_with_its_remedy(spec: dict[str, Any], expected: str) -> None:
     [found] = problems_of(**spec)
     assert re.search(expected, found), found
+
+
+def test_a_cache_may_elect_whom_it_likes_and_does_not_stop_for_its_votes() -> None:
+    given = {"cluster-replica-validity-factor": 0, "cluster-config-save-behavior": "best-effort"}
+    assert problems_of(durability="Cache", config=given) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cluster-replica-validity-factor": 1},
+        {"cluster-require-full-coverage": False},
+        {"cluster-manual-failover-timeout": 5000, "cluster-blacklist-ttl": 60},
+        {"cluster-preferred-endpoint-type": "hostname", "cluster-link-sendbuf-limit": 0},
+        {"cluster-allow-pubsubshard-when-down": "no", "cluster-slot-stats-enabled": "yes"},
+    ],
+    ids=" ".join,
+)
+def test_what_breaks_no_promise_is_for_users_to_decide(given: dict[str, Any]) -> None:
+    assert problems_of(config=given) == []
 
 
 def test_a_directive_from_a_config_map_is_named_by_its_place() -> None:
