@@ -13,7 +13,7 @@ from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.roll import next_turns
 from valkey_operator.core.cluster.scale import asked_size, needed_places, removable
 from valkey_operator.core.cluster.steps import ClusterPlan, Failover, Forget, Open, Remember
-from valkey_operator.valkey.cluster_nodes import MigrationState, SlotMigration
+from valkey_operator.valkey.cluster_nodes import Failing, MigrationState, SlotMigration
 from valkey_operator.valkey.states import ProcessState
 
 EMPTIED = {**formed(), "c-3-0": Told(name="c-3-0", epoch=9), "c-3-1": Told(name="c-3-1", primary="c-3-0")}
@@ -244,6 +244,31 @@ class TestAChangedSpec:
     def test_replaces_a_pod_that_never_came_up_at_once(self) -> None:
         broken = with_node(self.STALE, "c-2-1", process=None, member={"stale": True, "pod_ready": False})
         assert "c-2-1" in turns(broken)
+
+    def test_replaces_one_broken_pod_of_a_shard_after_the_other_its_primary_last(self) -> None:
+        broken = {"process": None, "member": {"stale": True, "pod_ready": False}}
+        world = all_nodes(formed(3, 3), failing=Failing.AGREED, **broken)
+        assert turns(world, replicas=3)[:3] == ["c-0-2", "c-1-2", "c-2-2"]
+        going = {"stale": True, "pod_ready": False, "pod_leaving": True}
+        assert "c-0-1" not in turns(with_node(world, "c-0-2", member=going), replicas=3)
+
+    def test_replaces_broken_primaries_fewer_than_half_at_once(self) -> None:
+        broken = {"process": None, "failing": Failing.AGREED, "member": {"stale": True, "pod_ready": False}}
+        world = formed(5, 1)
+        for shard in range(4):
+            world = with_node(world, f"c-{shard}-0", **broken)
+        assert turns(world, shards=5, replicas=1) == ["c-0-0", "c-1-0"]
+        world = with_node(world, "c-0-0", member={"stale": True, "pod_ready": False, "pod_leaving": True})
+        assert turns(world, shards=5, replicas=1) == ["c-1-0"]
+
+    def test_replaces_primaries_that_serve_without_their_agents_one_at_a_time(self) -> None:
+        mute = {"process": None, "member": {"stale": True, "pod_ready": False}}
+        world = formed(5, 1)
+        for shard in range(3):
+            world = with_node(world, f"c-{shard}-0", **mute)
+        assert turns(world, shards=5, replicas=1) == ["c-0-0"]
+        away = with_node(world, "c-0-0", failing=Failing.AGREED, member={"pod_ready": False})
+        assert turns(away, shards=5, replicas=1) == []
 
     def test_leaves_a_shard_alone_whose_slots_move(self) -> None:
         world = with_node(self.STALE, "c-0-0", member={"stale": True}, gives={7: "c-1-0"})
