@@ -129,7 +129,7 @@ def _finish(world: World, source: Server, target_id: str, slots: int) -> tuple[M
     target.data.update(moved)
     target.offset += 1
     target.current_epoch = max(target.current_epoch, source.current_epoch)
-    target.bump()
+    target.outrank()
     hand_slots(source, target, slots)
     gossip(world)
     return MigrationState.SUCCESS, ""

@@ -123,7 +123,7 @@ class Orders:
         for slot in step.slots:
             opened = server.opens.pop(slot, None)
             if step.owner == server.id and opened is not None and opened.importing:
-                server.bump()
+                server.outrank()
                 for entry in server.table.values():
                     entry.slots &= ~(1 << slot)
                 server.own.slots |= 1 << slot
@@ -187,7 +187,7 @@ def _reset(server: Server, step: Reset) -> None:
 
 
 def _bump(server: Server, step: BumpEpoch) -> None:
-    server.bump()
+    server.outrank()
 
 
 def _cancel(server: Server, step: CancelMigrations) -> None:

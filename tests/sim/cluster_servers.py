@@ -121,6 +121,11 @@ class Server:
         self.current_epoch += 1
         self.own.epoch = self.current_epoch
 
+    def outrank(self) -> None:
+        """Bump, but one that has the highest epoch it knows of keeps it."""
+        if self.own.epoch == 0 or self.own.epoch != max(self.current_epoch, *(e.epoch for e in self.table.values())):
+            self.bump()
+
     def promote(self, epoch: int) -> None:
         """Be primary of what its primary had."""
         former = self.own.primary

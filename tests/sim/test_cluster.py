@@ -35,6 +35,10 @@ def test_a_cluster_that_is_changed_while_it_is_broken_comes_to_rest_as_last_aske
         live(seed, (*FAULTS, *WISHES, *BY_HAND))
 
 
+def test_an_owner_that_dies_with_an_epoch_nobody_has_heard_of_does_not_win_its_slots_back() -> None:
+    live(102_380, (*FAULTS, *WISHES, *BY_HAND), version="8.0.1")
+
+
 @pytest.mark.full
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(10_000, 12_000, 250))

@@ -12,6 +12,7 @@ from valkey_operator.core.cluster.plan import plan_cluster
 from valkey_operator.core.cluster.steps import BumpEpoch, ClusterPlan, Failover, Open, Remember
 from valkey_operator.core.node_view import CopyView
 from valkey_operator.valkey.cluster_nodes import Failing
+from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import ProcessState
 
 DEAD = ProcessState.GONE
@@ -194,6 +195,48 @@ class TestAShardWhoseServersAllDied:
 
     def test_lets_a_node_without_a_file_in_at_once(self) -> None:
         assert "c-0-1" in self.opened(with_node(self.GONE, "c-0-1", has_file=False))
+
+
+class TestAnOwnerThatDiedWithAnEpochNobodyKnows:
+    """It had just got a slot; the replica that was elected since has no higher epoch than its file."""
+
+    @staticmethod
+    def world(epoch: int, **others: int) -> World:
+        got = {"c-0-1": {"slots": slots("0-5461"), "epoch": epoch}}
+        found = with_node(formed(), "c-0-0", process=AT_GATE, epoch=8)
+        found = with_node(found, "c-0-1", primary=None, slots=slots("0-5461"), epoch=epoch)
+        for name, other in others.items():
+            found = with_node(found, name.replace("_", "-"), epoch=other)
+        for viewer in ("c-0-1", "c-1-0", "c-1-1", "c-2-0", "c-2-1"):
+            found = with_node(found, viewer, sees={"c-0-0": {"slots": slots(""), "epoch": 1}})
+        return with_node(found, "c-0-0", sees=got)
+
+    @staticmethod
+    def done(world: World) -> list[BumpEpoch | Open]:
+        return [step for step in plan_cluster(facts(world)).steps if isinstance(step, BumpEpoch | Open)]
+
+    def test_does_not_start_before_that_one_has_a_higher_epoch(self) -> None:
+        assert self.done(self.world(8, c_1_0=9)) == [BumpEpoch(node="c-0-1")]
+        assert self.done(self.world(7, c_1_0=9)) == [BumpEpoch(node="c-0-1")]
+        assert self.done(self.world(10, c_1_0=9)) == [Open(node="c-0-0")]
+
+    def test_does_not_start_either_where_the_others_still_believe_it(self) -> None:
+        world = self.world(8)
+        for viewer in ("c-1-0", "c-1-1", "c-2-0", "c-2-1"):
+            unsure = {"c-0-0": {"slots": slots("0-5461"), "epoch": 8}, "c-0-1": {"slots": slots("")}}
+            world = with_node(world, viewer, sees=unsure)
+        assert self.done(world) == [BumpEpoch(node="c-1-0")]
+        world = with_node(world, "c-1-0", epoch=9)
+        assert self.done(world) == [BumpEpoch(node="c-0-1")]
+
+    def test_starts_after_that_one_where_all_have_stopped_meanwhile(self) -> None:
+        world = with_node(self.world(8), "c-0-1", process=AT_GATE)
+        as_it_was = {"c-0-1": {"role": Role.REPLICA, "primary": id_of("c-0-0"), "slots": slots("")}}
+        world = with_node(world, "c-0-0", sees=as_it_was)
+        assert self.done(world) == [Open(node="c-0-1")]
+
+    def test_lets_another_primary_go_ahead_where_a_server_would_keep_its_epoch(self) -> None:
+        assert self.done(self.world(8)) == [BumpEpoch(node="c-1-0")]
 
 
 def test_a_node_whose_slots_another_one_has_got_starts_at_once() -> None:
