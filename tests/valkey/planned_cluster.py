@@ -33,6 +33,9 @@ _FAILOVER_WORDS: dict[FailoverKind, tuple[str, ...]] = {
 }
 
 
+_WORDS_ALONE = {"CancelMigrations": "CANCELSLOTMIGRATIONS", "BumpEpoch": "BUMPEPOCH"}
+
+
 class PlannedCluster:
     """Servers by the names of their nodes, and what is remembered of them."""
 
@@ -41,6 +44,8 @@ class PlannedCluster:
         self.shards, self.replicas = shards, replicas
         self.record = ClusterRecord()
         self.refusals: list[str] = []
+        self.leaving: set[str] = set()
+        """Nodes whose pods are being stopped."""
 
     def facts(self) -> ClusterFacts:
         names = sorted(self.servers, key=lambda name: tuple(map(int, name.split("-")[1:])))
@@ -63,6 +68,7 @@ class PlannedCluster:
             wanted=shard < self.shards and index < self.replicas,
             hostname=name,
             address=Address("127.0.0.1", server.port),
+            pod_leaving=name in self.leaving,
             view=NodeView(pod_uid="", boot_id="", seq=0, process=ProcessState.GONE),
         )
         if server.process.poll() is not None:
@@ -148,8 +154,8 @@ def _words(step: Any) -> list[tuple[str | int, ...]]:
             return [("REPLICATE", step.primary)]
         case "Failover":
             return [("FAILOVER", *_FAILOVER_WORDS[step.kind])]
-        case "BumpEpoch":
-            return [("BUMPEPOCH",)]
+        case "CancelMigrations" | "BumpEpoch" as name:
+            return [(_WORDS_ALONE[name],)]
         case "SettleSlots":
             end = ("NODE", step.owner) if step.owner else ("STABLE",)
             return [("SETSLOT", slot, *end) for slot in step.slots]

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 import pytest
 import valkey
 
-from tests.valkey.clusters import cluster_nodes, command, nodes_of, serves
+from tests.valkey.clusters import cluster_nodes, command, migrations_of, nodes_of, serves
 from tests.valkey.planned_cluster import PlannedCluster
-from tests.valkey.servers import NEWEST
+from tests.valkey.servers import NEWEST, Server
 from valkey_operator.core.cluster.facts import FailoverKind
 from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.scale import removable
 from valkey_operator.core.cluster.slots import first_slots
 from valkey_operator.core.cluster.view import merge_views
+from valkey_operator.valkey.cluster_nodes import MigrationState
 from valkey_operator.valkey.slots import ALL_SLOTS
 
 pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
@@ -117,6 +118,47 @@ def test_a_shard_that_was_added_is_emptied_again_and_may_go(version: str) -> Non
         cluster.work_until("the fourth is proven empty", lambda: gone(cluster) == ["c-3-0", "c-3-1"])
         assert [look_at(cluster.facts()).held_slots()[shard] for shard in range(3)] == first_slots(3)
         assert lost_keys(cluster, keys) == set()
+
+
+def test_a_primary_that_is_stopped_while_its_slots_move_hands_over_at_once_without_losing_a_key(version: str) -> None:
+    if version != NEWEST:
+        pytest.skip("only there slots move all at once")
+    with planned(version, "c-3-0", "c-3-1") as cluster:
+        keys = fill(cluster)
+        cluster.shards = 4
+        giver = cluster.servers["c-0-0"]
+        while not any(each.state is MigrationState.UNDER_WAY for each in migrations_of(giver)):
+            cluster.look()
+        cluster.leaving.add("c-0-0")
+        took_s = cluster.work_until("its replica has the slots", lambda: bool(cluster.slots_of("c-0-1")))
+        states = [each.state for each in migrations_of(giver)]
+        assert MigrationState.CANCELLED in states, (states, took_s)
+        cluster.leaving.clear()
+        cluster.work_until("four shards share the slots", lambda: is_well(cluster) and shares(cluster) == [4096] * 4)
+        assert lost_keys(cluster, keys) == set()
+        assert cluster.refusals == []
+
+
+def test_a_server_with_the_highest_epoch_keeps_it_until_another_one_went_ahead(version: str) -> None:
+    with planned(version) as cluster:
+        first, second = cluster.servers["c-0-0"], cluster.servers["c-1-0"]
+
+        def epoch(server: Server) -> int:
+            return nodes_of(server).myself.epoch
+
+        def both_know() -> bool:
+            lines = [(nodes_of(one).line(nodes_of(other).myself.id), epoch(other)) for one, other in pairs]
+            return all(line is not None and line.epoch == known for line, known in lines)
+
+        pairs = [(first, second), (second, first)]
+        command(first, "BUMPEPOCH")
+        cluster.work_until("each knows the other's epoch", both_know)
+        highest = epoch(first)
+        assert str(command(first, "BUMPEPOCH")).startswith("STILL")
+        assert str(command(second, "BUMPEPOCH")).startswith("BUMPED")
+        cluster.work_until("each knows the other's epoch again", both_know)
+        assert str(command(first, "BUMPEPOCH")).startswith("BUMPED")
+        assert (epoch(second), epoch(first)) == (highest + 1, highest + 2)
 
 
 def gone(cluster: PlannedCluster) -> list[str]:
