@@ -96,11 +96,13 @@ class ClusterSettler:
 
         What takes longer goes on meanwhile, so that whatever happens elsewhere is acted upon at once.
         """
+        ended = self._under_way.ended(case.key)
         if before := self._cases.look(case):
-            await self._steps.look(before, at_all=self._patience.is_waiting(case.key))
+            # While an order is under way it is looked at often, and only its end is news.
+            at_all = self._patience.is_waiting(case.key) and self._under_way.is_idle(case.key)
+            await self._steps.look(before, at_all=at_all)
         deadline = asyncio.get_running_loop().time() + MOST_S
         done: list[Step] = []
-        ended = self._under_way.ended(case.key)
         failed = failures_in(ended)
         await self._remember_moves(case, ended)
         while True:

@@ -273,8 +273,10 @@ def test_keys_that_travel_slowly_are_sent_once_and_what_the_server_says_at_last_
         stage.hear_all(world, version="8.1.1")
         stage.slow["GiveSlots c-0-0"] = asyncio.Event()
         await stage.reconcile()
+        stage.pulled.clear()
         result = await stage.reconcile()
         assert stage.ordered.count("TakeSlots c-3-0") == stage.ordered.count("GiveSlots c-0-0") == 1
+        assert stage.pulled == set(), "it is looked at ten times a second meanwhile"
         assert result.wake_at is not None
 
         stage.refused = {"GiveSlots c-0-0"}
