@@ -13,7 +13,7 @@ from valkey_operator.core.cluster.failover import WATCH_S, recent_attempt, with_
 from valkey_operator.core.cluster.handover_pauses import failed_handover, pause_after
 from valkey_operator.core.cluster.moving import atomic_givers, moving_shards
 from valkey_operator.core.cluster.roles import Cluster, best_of
-from valkey_operator.core.cluster.spread import better_place, rest_s
+from valkey_operator.core.cluster.spread import better_places, rest_s
 from valkey_operator.core.cluster.steps import (
     CancelMigrations,
     ClusterPlan,
@@ -134,11 +134,13 @@ def _order(cluster: Cluster, wishes: list[Wish]) -> ClusterPlan:
 
 
 def _wishes(cluster: Cluster) -> list[Wish]:
-    """The needs first; a better place only where there are none."""
+    """The needs first; a better place only where there are none, and one at a time."""
     if needs := _needs(cluster):
         return needs
-    better = better_place(cluster)
-    return [Wish(primary=better[0], target=better[1], why="primaries shall be spread")] if better else []
+    why = "primaries shall be spread"
+    better = [Wish(primary=primary, target=target, why=why) for primary, target in better_places(cluster)]
+    due = [each for each in better if not _pause_left_s(cluster, each)]
+    return (due or better)[:1]
 
 
 def _needs(cluster: Cluster) -> list[Wish]:

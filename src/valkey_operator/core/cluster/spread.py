@@ -5,6 +5,7 @@ ends; a zone that the spec gives to a shard comes first. Refuses to know: when t
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import timedelta
 
 from valkey_operator.core.cluster.facts import Member, is_linked, runs, stays
@@ -17,17 +18,16 @@ _WORTH_IT = 2
 """A machine must have so many more primaries than the other."""
 
 
-def better_place(cluster: Cluster) -> tuple[Member, Member] | None:
-    """A primary and its replica that should change places; None: all is well, or not the time for it."""
+def better_places(cluster: Cluster) -> Iterator[tuple[Member, Member]]:
+    """Primaries and their replicas that should change places; none: all is well, or it is not the time for it."""
     if not _is_calm(cluster):
-        return None
+        return
     on_machine = Counter(each.machine for each in cluster.primaries.values())
     for shard, primary in sorted(cluster.primaries.items()):
         for replica in cluster.linked_replicas(primary):
             is_fit = stays(replica) and not replica.cordoned and replica.shard == shard
             if is_fit and _is_better(cluster, primary, replica, on_machine):
-                return primary, replica
-    return None
+                yield primary, replica
 
 
 def rest_s(cluster: Cluster) -> float | None:

@@ -214,6 +214,10 @@ class TestPrimariesOnOneMachine:
         assert handed(found) == []
         assert found.look_after_s == 5, "nobody else would look again"
 
+    def test_are_spread_although_one_of_them_cannot_hand_over(self) -> None:
+        found = self.placed(record=handed_in_vain(20, tries=7, why="primaries shall be spread"))
+        assert handed(found) == ["c-1-1"]
+
     def test_go_to_the_zone_that_the_spec_gives_to_their_shard(self) -> None:
         assert handed(self.placed(zones=("x", "y", "x"))) == ["c-1-1"]
 
