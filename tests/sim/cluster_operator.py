@@ -65,6 +65,7 @@ class Operator:
     def facts(self) -> ClusterFacts:
         members = sorted(self.world.ours(), key=lambda node: (node.shard, node.index))
         return ClusterFacts(
+            name="c",
             record=self.record,
             members=tuple(self._member(node) for node in members),
             shards=self.spec.shards,

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Leave, Member
+from valkey_operator.core.cluster.leave import terms_of, witnesses_of
 from valkey_operator.core.cluster.slots import first_slots
 from valkey_operator.core.node_view import CopyView, LinkView, NodeView
 from valkey_operator.valkey.boot import Address
@@ -19,6 +20,7 @@ from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.slots import NO_SLOTS, Slots, parse_slots
 from valkey_operator.valkey.states import Health, ProcessState
 
+_SETTLED = object()
 NOW = datetime(2026, 11, 16, 12, 0, 30, tzinfo=UTC)
 
 
@@ -48,6 +50,10 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What it sees otherwise than the others do: by name, the changed fields of a line."""
     has_file: bool = True
     """Whether it has a nodes.conf."""
+    bound: bool = True
+    """Whether it needs leave to write, by the terms of the record."""
+    promised: int | None = None
+    """The epoch of leave that it has promised; None: the present one."""
     member: Mapping[str, Any] = {}
     """What else is known of the member."""
 
@@ -107,10 +113,15 @@ def slots(text: str) -> Slots:
 
 
 def facts(world: World, **changes: Any) -> ClusterFacts:
-    """As the operator would gather them. Nodes whose names are not c-<shard>-<index> are strangers: no members."""
+    """As the operator would gather them. Nodes whose names are not c-<shard>-<index> are strangers: no members.
+
+    Leave to write is on record and known to all, unless a test says otherwise, with `leave` or of its nodes.
+    """
+    leave = changes.pop("leave", _SETTLED)
     names = [name for name in world if name.startswith("c-")]
     places = {name: tuple(map(int, name.split("-")[1:])) for name in names}
     given = ClusterFacts(
+        name="c",
         record=ClusterRecord(formed=True),
         members=(),
         shards=changes.get("shards", 3),
@@ -118,6 +129,10 @@ def facts(world: World, **changes: Any) -> ClusterFacts:
         now=NOW,
     )
     given = msgspec.structs.replace(given, **changes)
+    if leave is _SETTLED:
+        witnesses = witnesses_of(given.name, given.shards, given.replicas)
+        leave = given.record.leave or Leave(epoch=1, witnesses=witnesses, kept=True)
+    given = msgspec.structs.replace(given, record=msgspec.structs.replace(given.record, leave=leave))
     members = [_member(world, name, given) for name in sorted(names, key=lambda each: places[each])]
     return msgspec.structs.replace(given, members=tuple(members))
 
@@ -134,13 +149,25 @@ def _member(world: World, name: str, asked: ClusterFacts) -> Member:
         hostname=name,
         address=address_of(name),
         pod_ready=told.process is ProcessState.RUNNING,
-        view=_report(told),
+        view=_bound(told, asked),
         seen=view if told.process is ProcessState.RUNNING else None,
         kept=view if told.process is ProcessState.WAITING else None,
         serves=told.process is ProcessState.RUNNING,
         keys=0,
     )
     return msgspec.structs.replace(known, **told.member)
+
+
+def _bound(told: Told, asked: ClusterFacts) -> NodeView | None:
+    view, leave = _report(told), asked.record.leave
+    if view is None or leave is None:
+        return view
+    return msgspec.structs.replace(
+        view,
+        keeps_terms=True,
+        promised_epoch=leave.epoch if told.promised is None else told.promised,
+        terms=terms_of(asked, leave, told.name) if told.bound else None,
+    )
 
 
 def _report(told: Told) -> NodeView | None:

@@ -67,6 +67,7 @@ class AgentCluster:
         names = sorted(self.agents, key=lambda name: tuple(map(int, name.split("-")[1:])))
         members = await asyncio.gather(*(self._member(name) for name in names))
         return ClusterFacts(
+            name="c",
             record=self.record,
             members=tuple(members),
             shards=self.shards,

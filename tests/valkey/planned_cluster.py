@@ -50,6 +50,7 @@ class PlannedCluster:
     def facts(self) -> ClusterFacts:
         names = sorted(self.servers, key=lambda name: tuple(map(int, name.split("-")[1:])))
         return ClusterFacts(
+            name="c",
             record=self.record,
             members=tuple(self._member(name) for name in names),
             shards=self.shards,

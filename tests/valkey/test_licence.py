@@ -18,7 +18,7 @@ from tests.valkey.gated_agent import ORDER, Agent
 from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.granting import Granting
 from valkey_operator.agent.heartbeats import Heartbeats
-from valkey_operator.agent.peers import Ask, PeerServer
+from valkey_operator.agent.peers import PeerServer
 from valkey_operator.agent.promise import Promise
 from valkey_operator.agent.report import Report
 from valkey_operator.agent.rpc import AgentService
@@ -81,14 +81,8 @@ class Guarded(Agent):
         async def find() -> list[tuple[str, int]]:
             return list(shard.addresses)
 
-        self._heartbeats = Heartbeats(
-            own,
-            Reloading(shard.files(own), ssl.Purpose.SERVER_AUTH, expired_too=True),
-            find=find,
-            wanted=self.keeper.wanted_peers,
-            question=lambda: Ask(self.keeper.epoch, self.keeper.missed_after_ms),
-            heard=self.keeper.heard,
-        )
+        tls = Reloading(shard.files(own), ssl.Purpose.SERVER_AUTH, expired_too=True)
+        self._heartbeats = Heartbeats(own, tls, self.keeper, find=find)
 
     def works(self) -> list[Coroutine[None, None, None]]:
         return [*super().works(), self._heartbeats.run(), self.keeper.keep(), self.keeper.seek()]

@@ -5,6 +5,9 @@ confirm its fence is killed. Refuses to know: the rules of the licence (licence.
 
 Replicas are asked all the time (heartbeats.py). The operator is asked only when that does not suffice, and the record
 only when the operator gave no answer: a shard that is well sends nothing to either.
+
+In a cluster every server needs a licence, a replica to be elected: owners that are fenced still vote, and would choose
+one on their side of a cut whose slots are served on the other. So there both are fenced, by one command.
 """
 
 import asyncio
@@ -17,8 +20,8 @@ import structlog
 
 from valkey_operator.agent.licence import NEVER, Grants, Licence, good_until
 from valkey_operator.agent.node import Node
-from valkey_operator.agent.peers import Answer
-from valkey_operator.agent.promise import Given
+from valkey_operator.agent.peers import Answer, Ask
+from valkey_operator.agent.promise import Given, is_elected
 from valkey_operator.agent.report import Facts, is_running
 from valkey_operator.agent.server import ServerError, Words
 from valkey_operator.valkey.boot import FENCED
@@ -35,6 +38,9 @@ SEEK_EVERY_S = 0.25
 OPERATOR_WITHIN_S = 0.3
 # An agent that comes back beside a running primary does not know yet who would grant what.
 FIRST_LOOK_AFTER_S = 0.3
+ASK_EVERY_S = 0.25
+# Leave lasts longer there: many ask few.
+ASK_EVERY_S_IN_CLUSTER = 1.0
 
 
 class RecordAsked(Protocol):
@@ -67,15 +73,19 @@ class LicenceKeeper:
         return self._node.report.facts.promise.epoch
 
     def wanted_peers(self) -> frozenset[str]:
-        """The replicas to ask; none unless this node is to be a primary."""
+        """The peers to ask; none unless this node is to be a primary, or is one of a cluster."""
         if not self._is_to_write():
             return frozenset()
         return frozenset(name for members in (*self._terms.sets, *self._proposed.sets) for name in members)
 
+    def question(self) -> Ask:
+        """What they are asked."""
+        return Ask(self.epoch, self._terms.missed_after_ms)
+
     @property
-    def missed_after_ms(self) -> int:
-        """The silence after which they miss this node."""
-        return self._terms.missed_after_ms
+    def ask_every_s(self) -> float:
+        """The pace at which peers are asked."""
+        return ASK_EVERY_S_IN_CLUSTER if self._is_elected() else ASK_EVERY_S
 
     @property
     def _terms(self) -> Terms:
@@ -133,7 +143,7 @@ class LicenceKeeper:
 
     async def settle(self) -> None:
         """Fence or lift now; at last also when this agent is told to end: its server may go on without it."""
-        if not is_bound_primary(self._node.report.facts):
+        if not is_bound(self._node.report.facts):
             return
         server = self._node.report.facts.server
         found = server.least_replicas if server else None
@@ -147,7 +157,7 @@ class LicenceKeeper:
         log.warning("writes are refused: no licence", epoch=self.epoch, was=self._licence)
         process = self._node.report.facts.process.process
         try:
-            await self._set_least(FENCED)
+            await self._say(FENCED)
         except ServerError as problem:
             # While it loads it takes no writes, and it will be asked again.
             if problem.health is not Health.LOADING and process is not None:
@@ -157,21 +167,22 @@ class LicenceKeeper:
 
     async def _lift(self) -> None:
         async with self._node.turn:
-            if not self._may_write() or not is_bound_primary(self._node.report.facts):
+            if not self._may_write() or not is_bound(self._node.report.facts):
                 return
             try:
-                await self._set_least(self._terms.least_replicas)
+                await self._say(self._terms.least_replicas)
                 log.info("writes are accepted", licence=self._licence, epoch=self.epoch)
             except ServerError as problem:
                 log.warning("the fence cannot be lifted", reason=str(problem))
         await self._node.refresh()
 
-    async def _set_least(self, replicas: int) -> None:
-        await self._node.connection.call(*fence_command(replicas), timeout_s=FENCE_WITHIN_S)
+    async def _say(self, replicas: int) -> None:
+        command = fence_command(replicas, elected=is_elected(self._node.report.facts.promise))
+        await self._node.connection.call(*command, timeout_s=FENCE_WITHIN_S)
 
     async def _seek(self, terms: Terms) -> None:
         epoch = self.epoch
-        if not any(terms.sets) and self._record and await self._record.is_alone(epoch):
+        if not (any(terms.sets) or terms.elected) and self._record and await self._record.is_alone(epoch):
             if epoch == self.epoch:
                 self._node.keep_promise(msgspec.structs.replace(self._node.report.facts.promise, alone=True))
         else:
@@ -214,7 +225,11 @@ class LicenceKeeper:
     def _is_to_write(self) -> bool:
         """Also one that was told to park, and did not: it takes writes until it does."""
         facts = self._node.report.facts
-        return facts.promise.given is Given.PRIMARY or (facts.promise.terms is not None and is_bound_primary(facts))
+        is_given = facts.promise.given is Given.PRIMARY or self._is_elected()
+        return is_given or (facts.promise.terms is not None and is_bound(facts))
+
+    def _is_elected(self) -> bool:
+        return self._proposed.elected or is_elected(self._node.report.facts.promise)
 
     def _may_write(self, terms: Terms | None = None) -> bool:
         promise = self._node.report.facts.promise
@@ -227,14 +242,20 @@ class LicenceKeeper:
         return self._good_until(self._terms) < half_time
 
 
-def fence_command(replicas: int) -> Words:
-    """Refuse writes without so many replicas."""
-    return ("CONFIG", "SET", "min-replicas-to-write", replicas)
+def fence_command(replicas: int, *, elected: bool = False) -> Words:
+    """Refuse writes without so many replicas; one that may be elected is not, while it is fenced."""
+    command = ("CONFIG", "SET", "min-replicas-to-write", replicas)
+    return (*command, "cluster-replica-no-failover", "yes" if replicas == FENCED else "no") if elected else command
 
 
-def is_bound_primary(facts: Facts) -> bool:
-    """Whether there is a server that would take writes, on terms that it was told, or though it was told to be none."""
+def is_bound(facts: Facts) -> bool:
+    """Whether there is a server that would take writes, on terms that it was told, or though it was told to be none.
+
+    In a cluster also one that may become such.
+    """
     promise = facts.promise
+    if is_elected(promise):
+        return is_running(facts)
     needs_none = promise.given is Given.ANY or (promise.given is Given.PRIMARY and promise.alone)
     if not is_running(facts) or (promise.terms is None and needs_none):
         return False

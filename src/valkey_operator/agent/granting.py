@@ -1,4 +1,4 @@
-"""What this node lets its primary do: it grants an epoch until it has promised a newer one.
+"""What this node lets its primary do, or another node of its cluster: it grants an epoch until it promised a newer one.
 
 Owns: the answer to a primary that asks, and noticing that none was let write for long.
 Refuses to know: how questions arrive (peers.py), and what follows from silence: the operator decides that.

@@ -93,13 +93,13 @@ async def _speak(settings: AgentSettings, node: Node, tls: Reloading, keeper: Li
 
 
 def _works(settings: AgentSettings, node: Node) -> list[Work]:
-    """What is done beside the server; starts by the record only where there is one to read."""
+    """What is done beside the server; starts by the record only where there is one that decides about them."""
     socket = Gate(settings.gate).socket
     works = [node.take_volume(), node.watch_process(), node.watch_server()]
     works += [end_safe_bases(node, socket), save_again(node)]
     if settings.password_file is not None:
         works.append(PasswordFollower(node).run())
-    if settings.record is None:
+    if settings.record is None or settings.cluster:
         return works
     rules = StartRules(
         node=settings.node,
@@ -130,7 +130,14 @@ def _make_node(settings: AgentSettings, version: str) -> Node:
         gate,
         ProcessTable(settings.boot_conf, partial(listens_at, gate.socket)),
         connection=ServerConnection(gate.socket, gate.password),
-        first=Report(pod_uid=settings.pod_uid, boot_id=str(uuid.uuid4()), agent_version=version, seq=1, facts=Facts()),
+        first=Report(
+            pod_uid=settings.pod_uid,
+            boot_id=str(uuid.uuid4()),
+            agent_version=version,
+            seq=1,
+            facts=Facts(),
+            keeps_terms=bool(settings.cluster and settings.peers),
+        ),
     )
 
 

@@ -33,6 +33,7 @@ def report_message(report: Report, clock_s: float) -> pb.NodeReport:
         misses_primary=facts.misses_primary,
         terms=_terms(facts.promise.terms) if facts.promise.terms else None,
         kept_nodes=facts.kept_nodes,
+        keeps_terms=report.keeps_terms,
     )
     if facts.server is not None:
         message.MergeFrom(_server_part(facts.server))
@@ -45,6 +46,7 @@ def _terms(terms: Terms) -> pb.Terms:
         fence_after_ms=terms.fence_after_ms,
         missed_after_ms=terms.missed_after_ms,
         least_replicas=terms.least_replicas,
+        elected=terms.elected,
     )
 
 

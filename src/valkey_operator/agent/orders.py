@@ -7,7 +7,7 @@ Refuses to know: how an order arrives, and how it is carried out.
 import msgspec
 from google.protobuf.message import Message
 
-from valkey_operator.agent.promise import Given, Promise, given_by_start
+from valkey_operator.agent.promise import Given, Promise, given_by_start, is_elected
 from valkey_operator.agent.report import Facts, is_running
 from valkey_operator.agent.watch import ProcessId
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
@@ -43,7 +43,7 @@ class Refusal(Exception):  # noqa: N818 - an outcome, said to the operator
 def check_order(order: pb.Order, *, pod_uid: str, promise: Promise, given: Given) -> Promise:
     """The promise that holds once the order, which gives this role, is accepted; raises Refusal.
 
-    Whom a primary needs is known for one epoch only.
+    Whom a primary needs is known for one epoch only. A cluster node goes on needing leave, and has none yet.
     """
     if order.pod_uid != pod_uid:
         raise Refusal(pb.OUTCOME_OTHER_POD, f"the order is for pod {order.pod_uid!r}, and this is {pod_uid!r}")
@@ -52,7 +52,10 @@ def check_order(order: pb.Order, *, pod_uid: str, promise: Promise, given: Given
     if order.epoch < promise.epoch:
         raise Refusal(pb.OUTCOME_OLD_EPOCH, f"the order is of epoch {order.epoch}; epoch {promise.epoch} was promised")
     accepted = msgspec.structs.replace(promise, term=order.term, epoch=order.epoch, given=given)
-    return accepted if order.epoch == promise.epoch else msgspec.structs.replace(accepted, terms=None, alone=False)
+    if order.epoch == promise.epoch:
+        return accepted
+    kept = promise.terms if is_elected(promise) else None
+    return msgspec.structs.replace(accepted, terms=kept, alone=False)
 
 
 def given_by_order(name: str, request: Message, before: Given) -> Given:
@@ -69,6 +72,7 @@ def terms_in(terms: pb.Terms) -> Terms:
         fence_after_ms=terms.fence_after_ms,
         missed_after_ms=terms.missed_after_ms,
         least_replicas=terms.least_replicas,
+        elected=terms.elected,
     )
 
 

@@ -1,4 +1,4 @@
-"""The agents of a shard among themselves: a primary's asks to go on writing, those of its replicas grant it.
+"""The agents of a shard or a cluster among themselves: one asks for leave to write, the others grant it.
 
 Owns: the lines they exchange, who may ask, and that a connection is kept as long as it serves. Expired certificates are
 accepted here: a fleet must not stop writing because nobody renewed them; chain and name are checked all the same.
@@ -10,6 +10,7 @@ The answer's epoch is the highest that the peer has promised.
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -28,7 +29,7 @@ IDLE_S = 60.0
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A primary of this epoch wants to write, and is to be missed after so much silence."""
+    """Somebody wants to write in this epoch, and is to be missed after so much silence."""
 
     epoch: int
     missed_after_ms: int
@@ -76,17 +77,18 @@ async def connect(host: str, port: int, tls: Reloading) -> Link:
 
 
 class PeerServer:
-    """Answers the nodes of our own shard."""
+    """Answers the nodes of our own shard, or of our own cluster, whose name is given then."""
 
-    def __init__(self, own: Identity, grant: Callable[[Ask], Answer]) -> None:
+    def __init__(self, own: Identity, grant: Callable[[Ask], Answer], *, cluster: str = "") -> None:
         self._own = own
+        self._cluster = cluster
         self._grant = grant
 
     async def serve(self, caller: Caller) -> None:
         """Answer one caller, as often as it asks."""
         peer = node_in(caller.uris)
-        if peer is None or not are_of_one_shard(peer, self._own):
-            log.warning("a peer that is not of this shard was refused", names=caller.uris)
+        if peer is None or not self._is_ours(peer):
+            log.warning("a peer that is none of ours was refused", names=caller.uris)
             return
         with contextlib.suppress(PeerError):
             while True:
@@ -95,6 +97,16 @@ class PeerServer:
                     answer = self._grant(asked)
                     caller.writer.write(msgspec.json.encode(answer) + b"\n")
                     await caller.writer.drain()
+
+    def _is_ours(self, peer: Identity) -> bool:
+        if self._cluster:
+            return peer.namespace == self._own.namespace and is_of_cluster(self._cluster, peer.node or "")
+        return are_of_one_shard(peer, self._own)
+
+
+def is_of_cluster(cluster: str, node: str) -> bool:
+    """Whether a name is that of a node of a cluster, with the numbers of its shard and its own, and no more."""
+    return re.fullmatch(rf"{re.escape(cluster)}-[0-9]+-[0-9]+", node) is not None
 
 
 def are_of_one_shard(one: Identity, other: Identity) -> bool:

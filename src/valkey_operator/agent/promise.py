@@ -24,7 +24,7 @@ class Promise(msgspec.Struct, frozen=True):
     """The highest term and epoch an order was accepted for, older ones are refused for good; and the role given.
 
     `granted` is the highest epoch that a primary was let write in, and `missed_after_ms` after how long without asking
-    again that leave is over for certain. `terms` are those that it is bound by as a primary;
+    again that leave is over for certain. `terms` are those that it is bound by, as a primary or as a cluster node;
     `alone`: the record names nobody who could take over, which cannot change without this node being told first.
     """
 
@@ -44,6 +44,11 @@ def given_by_start(kind: StartKind | None) -> Given:
     if kind is StartKind.WRITABLE_PRIMARY:
         return Given.PRIMARY
     return Given.REPLICA if kind is StartKind.REPLICA else Given.NONE
+
+
+def is_elected(promise: Promise) -> bool:
+    """Whether it is bound as a node of a cluster, whose servers elect their primaries."""
+    return promise.terms is not None and promise.terms.elected
 
 
 def may_grant(promise: Promise, epoch: int) -> bool:

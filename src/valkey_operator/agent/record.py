@@ -33,14 +33,27 @@ class PendingChange(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
 
 
+class RecordedLeave(msgspec.Struct, frozen=True, kw_only=True):
+    """Leave to write in a cluster: who gets none in this epoch."""
+
+    without: tuple[str, ...] = ()
+
+
+class RecordedCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What the record of a whole cluster says beside its epoch."""
+
+    leave: RecordedLeave | None = None
+
+
 class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the spec of a ValkeyShard says about a start."""
+    """What the spec of a ValkeyShard says about starts and leave to write."""
 
     epoch: int
     primary: str | None = None
     promotable: tuple[str, ...] = ()
     pending: PendingChange | None = None
     operation: RecordedOperation | None = None
+    cluster: RecordedCluster | None = None
 
 
 class Known(msgspec.Struct, frozen=True):

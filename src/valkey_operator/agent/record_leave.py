@@ -10,7 +10,7 @@ import http
 import msgspec
 import structlog
 
-from valkey_operator.agent.record import Known, RecordError, RecordReader, ask_api_server
+from valkey_operator.agent.record import Known, RecordError, RecordReader, ShardRecord, ask_api_server
 from valkey_operator.agent.settings import RecordPlace
 
 log = structlog.get_logger(__name__)
@@ -40,9 +40,9 @@ class RecordLeave:
         self._seen_since = 0.0
 
     async def is_alone(self, epoch: int) -> bool:
-        """Whether the record names this node in this epoch, and nobody who could take over."""
+        """Whether the record names this node in this epoch, and nobody who could take over: in a cluster many could."""
         known = await self._unchanged(epoch)
-        return known is not None and not known.record.promotable
+        return known is not None and known.record.cluster is None and not known.record.promotable
 
     async def ask(self, epoch: int) -> float | None:
         """When the operator was looked for, if there is none, and the record is unchanged: one may have come since."""
@@ -57,9 +57,7 @@ class RecordLeave:
         except RecordError as problem:
             log.debug("the record gives no leave", reason=str(problem))
             return None
-        record = known.record
-        is_ours = (record.primary, record.epoch, record.pending) == (self._node, epoch, None)
-        return known if is_ours else None
+        return known if names_writer(known.record, self._node, epoch) else None
 
     async def _has_no_operator(self) -> bool:
         try:
@@ -74,3 +72,11 @@ class RecordLeave:
         if lease != self._lease:
             self._lease, self._seen_since = lease, now
         return not lease.holder_identity or now - self._seen_since > lease.lease_duration_seconds
+
+
+def names_writer(record: ShardRecord, node: str, epoch: int) -> bool:
+    """Whether a record lets a node write in an epoch: the primary that it names, or any node of a cluster but some."""
+    if record.cluster is None:
+        return (record.primary, record.epoch, record.pending) == (node, epoch, None)
+    leave = record.cluster.leave
+    return leave is not None and record.epoch == epoch and node not in leave.without

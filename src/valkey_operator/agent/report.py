@@ -57,6 +57,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     agent_version: str
     seq: int
     facts: Facts
+    keeps_terms: bool = False
+    """Whether this agent can keep a cluster node to terms of writing."""
 
 
 def next_report(before: Report, facts: Facts) -> Report:

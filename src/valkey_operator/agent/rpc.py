@@ -115,7 +115,7 @@ class AgentService:
 
     async def _open(self, request: pb.OpenRequest) -> None:
         start = check_start(request)
-        if start.kind is StartKind.WRITABLE_PRIMARY:
+        if start.kind is StartKind.WRITABLE_PRIMARY or (request.terms.elected and self._node.report.keeps_terms):
             await self._bind(terms_in(request.terms))
         tries = OPEN_TRIES
         while True:
@@ -162,8 +162,9 @@ class AgentService:
             raise Refusal(pb.OUTCOME_SERVER_REFUSED, "the server answers, and is not killed")
 
     async def _bind_running(self, request: pb.BindRequest) -> None:
-        """One at the gate may be let in by a record that is older than these terms."""
-        self._running()
+        """One at the gate may be let in by a record that is older than these terms; a cluster node never is."""
+        if not request.terms.elected:
+            self._running()
         await self._bind(terms_in(request.terms))
 
     async def _bind(self, terms: Terms) -> None:
@@ -171,6 +172,8 @@ class AgentService:
 
         Leave that comes with it counts from a report of ours, so it is worth nothing by then.
         """
+        if terms.elected and not self._node.report.keeps_terms:
+            raise Refusal(pb.OUTCOME_BAD_ORDER, "this agent was not told how to reach the other nodes of its cluster")
         if not await self._licence.accept(terms, LICENCE_WITHIN_S):
             epoch = self._node.report.facts.promise.epoch
             raise Refusal(pb.OUTCOME_NO_LICENCE, f"nobody grants epoch {epoch} to this node")

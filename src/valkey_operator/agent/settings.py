@@ -32,6 +32,7 @@ _FLAGS = (
     ("--grpc-address", "[::]:9443", "where orders are taken"),
     ("--probe-address", ":9080", "where /livez, /readyz and /healthz are served"),
     ("--shard", "", "name of the ValkeyShard that decides about a start; none: only the operator does"),
+    ("--cluster", "", "name of the ValkeyCluster, whose record gives leave and decides about no start"),
     ("--api-server", "", "host:port of the API server; else $KUBERNETES_SERVICE_HOST and _PORT"),
     ("--token-dir", "/var/run/secrets/valkey-operator", "folder with token and ca.crt for the API server"),
     ("--cluster-domain", "", "such as cluster.local; none: the pod's search domains are tried"),
@@ -47,7 +48,7 @@ class AgentSettingsError(Exception):
 
 
 class RecordPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the shard's record is, and with which files (token, ca.crt) it is asked for."""
+    """Where the record of the shard or cluster is, and with which files (token, ca.crt) it is asked for."""
 
     api_server: str
     namespace: str
@@ -75,6 +76,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     probe_host: str | None
     probe_port: int
     record: RecordPlace | None
+    """Of the shard, or of the whole cluster."""
+    cluster: str
     primary_domain: str
     primary_wait_s: float
     peers: str
@@ -114,6 +117,7 @@ def agent_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Ag
         probe_host=probe_host,
         probe_port=probe_port,
         record=_record(text, environ),
+        cluster=text["--cluster"],
         primary_domain=_primary_domain(text["--namespace"], text["--cluster-domain"]),
         primary_wait_s=_number("--primary-wait", text["--primary-wait"]),
         peers=text["--peers"],
@@ -145,17 +149,18 @@ def _operators(text: str) -> tuple[str, ...]:
 
 
 def _record(text: Mapping[str, str], environ: Mapping[str, str]) -> RecordPlace | None:
-    if not text["--shard"]:
+    name, flag = (text["--shard"], "--shard") if text["--shard"] else (text["--cluster"], "--cluster")
+    if not name:
         return None
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     api_server = text["--api-server"] or (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" if host else "")
     if not api_server:
-        raise AgentSettingsError("--shard is set and --api-server is not; give it, or run in a pod.")
+        raise AgentSettingsError(f"{flag} is set and --api-server is not; give it, or run in a pod.")
     _address("--api-server", api_server)
     return RecordPlace(
         api_server=api_server,
         namespace=text["--namespace"],
-        shard=text["--shard"],
+        shard=name,
         token_dir=Path(text["--token-dir"]),
     )
 

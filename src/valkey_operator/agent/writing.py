@@ -12,7 +12,7 @@ from valkey_operator.agent.fence import LicenceKeeper
 from valkey_operator.agent.granting import Granting
 from valkey_operator.agent.heartbeats import Heartbeats
 from valkey_operator.agent.node import Node
-from valkey_operator.agent.peers import Ask, PeerServer
+from valkey_operator.agent.peers import PeerServer
 from valkey_operator.agent.record_leave import RecordLeave
 from valkey_operator.agent.settings import AgentSettings
 from valkey_operator.wire.identity import node_identity
@@ -39,18 +39,12 @@ def writing_works(settings: AgentSettings, node: Node, keeper: LicenceKeeper) ->
     # Expired certificates never cost the leave to write.
     incoming = Reloading(files, ssl.Purpose.CLIENT_AUTH, expired_too=True)
     outgoing = Reloading(files, ssl.Purpose.SERVER_AUTH, expired_too=True)
-    server = TlsServer(
-        bind_listener(settings.peer_host, settings.peer_port), incoming, PeerServer(own, granting.answer).serve
-    )
-    heartbeats = Heartbeats(
-        own,
-        outgoing,
-        find=_all_behind(settings.peers),
-        wanted=keeper.wanted_peers,
-        question=lambda: Ask(keeper.epoch, keeper.missed_after_ms),
-        heard=keeper.heard,
-    )
-    return [server.run(), granting.watch(), heartbeats.run(), keeper.keep(), keeper.seek()]
+    peers = PeerServer(own, granting.answer, cluster=settings.cluster)
+    server = TlsServer(bind_listener(settings.peer_host, settings.peer_port), incoming, peers.serve)
+    heartbeats = Heartbeats(own, outgoing, keeper, find=_all_behind(settings.peers))
+    works = [server.run(), heartbeats.run(), keeper.keep(), keeper.seek()]
+    # Servers of a cluster notice by themselves who is lost.
+    return works if settings.cluster else [*works, granting.watch()]
 
 
 def _all_behind(peers: str) -> Callable[[], Awaitable[list[tuple[str, int]]]]:

@@ -20,6 +20,7 @@ from valkey_operator.api.rules import (
 from valkey_operator.api.status import Operation, Status
 
 LONGEST_ERROR = 1024
+MOST_WITNESSES = 7
 
 _PRIMARY = value_of("self", "primary", quoted(""))
 _FORMER_PRIMARY = value_of("oldSelf", "primary", quoted(""))
@@ -94,6 +95,23 @@ class ClusterMoveFailure(Model, frozen=True, kw_only=True):
     at: Annotated[str, doc("When the last one failed.", format="date-time")]
 
 
+class ClusterLeave(Model, frozen=True, kw_only=True):
+    """Leave to write in a cluster, in the epoch of its record."""
+
+    witnesses: Annotated[
+        list[NodeName], set_list("Nodes of which more than half must give a node leave.", at_most=MOST_WITNESSES)
+    ]
+    former: Annotated[
+        list[NodeName] | None,
+        set_list("Former witnesses, by whose leave some may write who were not told of these.", at_most=MOST_WITNESSES),
+    ] = None
+    without: Annotated[
+        list[NodeName] | None,
+        set_list("Nodes that were lost when this epoch was announced, and get no leave in it.", at_most=MOST_SHARDS),
+    ] = None
+    kept: Annotated[bool | None, doc("Whether every node needed leave once: none writes without it.")] = None
+
+
 class ClusterMemory(Model, frozen=True, kw_only=True):
     """What no server of a cluster remembers."""
 
@@ -107,6 +125,7 @@ class ClusterMemory(Model, frozen=True, kw_only=True):
         list[ClusterMoveFailure] | None,
         map_list("Moves of slots that failed.", "source", "target", at_most=MOST_SHARDS),
     ] = None
+    leave: Annotated[ClusterLeave | None, doc("Who gives nodes leave to write, and who gets none.")] = None
 
 
 class ValkeyShardSpec(Model, frozen=True, kw_only=True):
@@ -145,7 +164,10 @@ class ValkeyShardSpec(Model, frozen=True, kw_only=True):
     authority: Annotated[
         Literal["Operator", "Sentinel", "Cluster"] | None, doc("Who decides which node is primary. Built in: Operator.")
     ] = None
-    epoch: Annotated[int, doc("Counts the changes of the primary; only grows.", minimum=0)]
+    epoch: Annotated[
+        int,
+        doc("Counts the changes of the primary; in a cluster those of leave to write. Only grows.", minimum=0),
+    ]
     primary: Annotated[NodeName | None, doc("The node that may take writes.", maxLength=LONGEST_NODE_NAME)] = None
     primary_pod: Annotated[
         str | None, doc("Uid of its pod: a later pod of the same node proves nothing about that one.", maxLength=64)

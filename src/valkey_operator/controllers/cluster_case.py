@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from valkey_operator.controllers.cluster_facts import ClusterGround, ClusterSight, owner_of
 from valkey_operator.controllers.cluster_objects import ClusterObjects
 from valkey_operator.controllers.kinds import ClusterObject, ShardObject
+from valkey_operator.controllers.leave_clock import LeaveClock
 from valkey_operator.controllers.references import References
 from valkey_operator.core.cluster.facts import ClusterRecord
 from valkey_operator.core.cluster.record import memory_of
+from valkey_operator.core.cluster.roles import look_at
 from valkey_operator.core.cluster.scale import Place, asked_size, places_of
 from valkey_operator.core.cluster.steps import NOTHING, ClusterPlan
 from valkey_operator.core.cluster_validation import check_cluster, check_resume
@@ -74,6 +76,7 @@ class ClusterCases:
         self._objects = objects
         self._references = references
         self._site = site
+        self._leave = LeaveClock()
 
     async def open(self, cluster: ClusterObject) -> ClusterCase:
         """With everything that can be known before servers are asked."""
@@ -93,6 +96,7 @@ class ClusterCases:
     def forget(self, key: Key) -> None:
         """It is gone."""
         self._references.forget(key)
+        self._leave.forget(key)
 
     def record(self, case: ClusterCase) -> ShardObject | None:
         """The record, if it is this cluster's."""
@@ -112,7 +116,9 @@ class ClusterCases:
     def sight(self, case: ClusterCase, memory: ClusterRecord) -> ClusterSight:
         """The cluster at this moment, by what is remembered of it."""
         size = self._size(case, memory)
-        return self._facts.sight(case.cluster, case.spec, memory, source_of=case.source, size=size)
+        facts, pods = self._facts.gather(case.cluster, case.spec, memory, source_of=case.source, size=size)
+        cluster = look_at(self._leave.judge(case.key, facts))
+        return ClusterSight(namespace=case.key.namespace, cluster=cluster, pods=pods)
 
     def node_keys(self, case: ClusterCase) -> list[Key]:
         """Of nodes that exist, that were just made, and that were just removed."""

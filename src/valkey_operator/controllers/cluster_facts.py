@@ -17,7 +17,7 @@ from valkey_operator.controllers.keeper import is_unbound
 from valkey_operator.controllers.kinds import ClusterObject, NodeObject
 from valkey_operator.controllers.pods import node_pod
 from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member
-from valkey_operator.core.cluster.roles import Cluster, look_at
+from valkey_operator.core.cluster.roles import Cluster
 from valkey_operator.core.cluster.scale import Place
 from valkey_operator.core.defaults import effective_cluster
 from valkey_operator.core.effective import EffectiveCluster
@@ -89,14 +89,15 @@ class ClusterGround(Belongings[Place]):
         pod = node_pod(self._ground, node.key)
         return pod.zone if pod is not None and pod.zone else next(iter(node.directives.get(ZONE, ())), None)
 
-    def sight(
+    def gather(
         self, cluster: ClusterObject, spec: EffectiveCluster, record: ClusterRecord, *, source_of: SourceOf, size: Place
-    ) -> ClusterSight:
-        """The cluster at this moment; `size` are the shards that it shall have, and the nodes of each."""
+    ) -> tuple[ClusterFacts, dict[str, PodFacts]]:
+        """The cluster at this moment, and its pods; `size` are the shards that it shall have, and the nodes of each."""
         nodes = self.nodes(cluster)
         pods = {node.key.name: pod for node in nodes.values() if (pod := node_pod(self._ground, node.key)) is not None}
         shards, replicas = size
         facts = ClusterFacts(
+            name=cluster.key.name,
             record=record,
             members=tuple(
                 self._member(node, place, pods.get(node.key.name), source=source_of(place[0]), size=size)
@@ -106,10 +107,11 @@ class ClusterGround(Belongings[Place]):
             replicas=replicas,
             node_timeout_s=node_timeout_s(source_of(0).directives),
             may_lose=spec.durability == "Cache" or cluster.metadata.annotations.get(LOSS_ANNOTATION) == "true",
+            least_replicas=spec.replication.min_replicas_to_write,
             zones=home_zones(spec),
             now=utc_now(),
         )
-        return ClusterSight(namespace=cluster.key.namespace, cluster=look_at(facts), pods=pods)
+        return facts, pods
 
     def _member(
         self, found: NodeObject, place: Place, pod: PodFacts | None, *, source: NodeSource, size: Place

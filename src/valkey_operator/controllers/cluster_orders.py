@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, FailoverKind
+from valkey_operator.core.cluster.leave import terms_of
 from valkey_operator.core.cluster.steps import (
     AddSlots,
+    Bind,
     Failover,
     Forget,
     Meet,
@@ -66,11 +68,25 @@ def nodes_of(step: Step) -> tuple[str, ...]:
             return (step.node,)
 
 
+def epoch_for(node: str, facts: ClusterFacts, record: ClusterRecord) -> int:
+    """The epoch of an order: whoever gets no leave in the present one is not told of it by any order."""
+    leave, member = record.leave, facts.member(node)
+    if leave is None:
+        return 0
+    if node not in leave.without:
+        return leave.epoch
+    return member.view.promised_epoch if member is not None and member.view is not None else 0
+
+
 def _fields(step: Step, facts: ClusterFacts, record: ClusterRecord) -> Mapping[str, Any]:
     fields: Mapping[str, Any] = {}
     match step:
         case Open():
             fields = {"kind": StartKind.CLUSTER_NODE, "announced": _announced(step.node, facts)}
+            if record.leave is not None:
+                fields = {**fields, "terms": terms_of(facts, record.leave, step.node)}
+        case Bind():
+            fields = {"terms": step.terms}
         case SetConfigEpoch():
             fields = {"config_epoch": step.epoch}
         case AddSlots():

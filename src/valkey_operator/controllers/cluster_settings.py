@@ -6,6 +6,7 @@ Owns: what each node shall have. Refuses to know: how it is brought there (live_
 
 from valkey_operator.controllers.cluster_case import ClusterCase
 from valkey_operator.controllers.cluster_facts import ClusterGround, ClusterSight
+from valkey_operator.controllers.cluster_orders import epoch_for
 from valkey_operator.controllers.kinds import NodeObject
 from valkey_operator.controllers.live_settings import LiveSettings, Tell, WantedSettings
 from valkey_operator.core.cluster.settings import to_configure
@@ -28,7 +29,8 @@ class ClusterSettings:
         wanted = {
             name: (sight.target(name), self._wanted(case, node, place[0])) for name, (place, node) in behind.items()
         }
-        return await self._settings.bring_each(wanted, tell, epoch=0)
+        epochs = {name: epoch_for(name, sight.facts, sight.facts.record) for name in wanted}
+        return await self._settings.bring_each(wanted, tell, epochs)
 
     def _wanted(self, case: ClusterCase, node: NodeObject, shard: int) -> WantedSettings:
         zone = self._facts.zone(node)

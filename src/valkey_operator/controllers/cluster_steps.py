@@ -14,7 +14,7 @@ import structlog
 from valkey_operator.controllers.agents.messages import Outcome
 from valkey_operator.controllers.agents.orders import AgentsInTerm, AgentUnreachableError, OrderResult
 from valkey_operator.controllers.cluster_facts import ClusterSight
-from valkey_operator.controllers.cluster_orders import NodeOrder, nodes_of, stages_of
+from valkey_operator.controllers.cluster_orders import NodeOrder, epoch_for, nodes_of, stages_of
 from valkey_operator.controllers.kinds import ShardObject
 from valkey_operator.core.cluster.facts import ClusterRecord
 from valkey_operator.core.cluster.failover import rivals
@@ -115,18 +115,22 @@ class ClusterSteps:
                 return Failed(step, failed.problem, tried=False)
         try:
             for stage in stages_of(step, sight.facts, memory):
-                await _all_of(self._order(order, sight) for order in stage)
+                await _all_of(self._order(order, sight, memory) for order in stage)
         except TransientError as problem:
             log.warning("a step was not carried out", step=type(step).__name__, reason=str(problem))
             return Failed(step, problem)
         return None
 
-    async def _order(self, order: NodeOrder, sight: ClusterSight) -> OrderResult:
+    async def _order(self, order: NodeOrder, sight: ClusterSight, memory: ClusterRecord) -> OrderResult:
         target = sight.target(order.node)
         if target is None:
             raise TransientError(f"The pod of {order.node} has no address yet")
+        epoch = epoch_for(order.node, sight.facts, memory)
         try:
-            result = await self._agents.order(target, order.name, epoch=0, **order.fields)
+            if order.name == "Bind":
+                # Leave comes with the order, and counts from the last report: a new epoch costs no write then.
+                await self._agents.report(target, timeout_s=LOOK_WITHIN_S)
+            result = await self._agents.order(target, order.name, epoch=epoch, **order.fields)
         except AgentUnreachableError:
             self._agents.drop(target)
             raise

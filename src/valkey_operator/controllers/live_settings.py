@@ -42,18 +42,18 @@ class LiveSettings:
     async def bring(self, wanted: WantedSettings, view: ShardView, tell: Tell) -> list[Problem]:
         """To every server that has others; what one of them refuses. Raises TransientError once all had their turn."""
         behind = {node: (view.target(node), wanted) for node in to_configure(view.facts)}
-        return await self.bring_each(behind, tell, epoch=view.facts.record.epoch)
+        return await self.bring_each(behind, tell, dict.fromkeys(behind, view.facts.record.epoch))
 
     async def bring_each(
-        self, behind: Mapping[str, tuple[Target | None, WantedSettings]], tell: Tell, *, epoch: int
+        self, behind: Mapping[str, tuple[Target | None, WantedSettings]], tell: Tell, epochs: Mapping[str, int]
     ) -> list[Problem]:
-        """The same for nodes that may each want their own."""
+        """The same for nodes that may each want their own, each in its epoch."""
         taken: list[str] = []
         names: set[str] = set()
         silent: TransientError | None = None
         for node, (target, wanted) in behind.items():
             try:
-                problem = await self._order(node, target, wanted, epoch=epoch, tell=tell)
+                problem = await self._order(node, target, wanted, epoch=epochs[node], tell=tell)
             except TransientError as error:
                 silent = error
                 continue

@@ -84,7 +84,9 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     misses_primary: bool = False
     """No primary was let write by this node for so long that whatever it granted has run out."""
     terms: Terms | None = None
-    """Those that this node is bound by, as a primary."""
+    """Those that this node is bound by, as a primary or as a cluster node."""
+    keeps_terms: bool = False
+    """Its agent can keep a cluster node to terms; one of an older release, or in an older pod, cannot."""
     disk_error: DiskError | None = None
     """What the server could not write to its disk; as a primary it refuses all writes for it."""
     cluster: ClusterNodeView | None = None

@@ -1,4 +1,4 @@
-"""The terms on which a primary writes: whose leave it needs, and how long that lasts.
+"""The terms on which a server takes writes: whose leave it needs, and how long that lasts.
 
 Owns: the value that operator and agent agree on. Refuses to know: how leave is asked for or given.
 """
@@ -9,13 +9,15 @@ Sets = tuple[tuple[str, ...], ...]
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one primary in one epoch. Without members of any set nobody could take over, and no leave is needed."""
+    """Of one server in one epoch. Without members of any set nobody could take over, and no leave is needed."""
 
     sets: Sets = ()
-    """The replicas that could take over, of which it needs half; of each set, while the list changes."""
+    """Of whom it needs half, of each set: the replicas that could take over; in a cluster the witnesses beside it."""
     fence_after_ms: int = 0
     """How long leave lasts; 0: none is needed."""
     missed_after_ms: int = 3000
     """The silence after which its replicas miss it; longer than any leave lasts."""
     least_replicas: int = 0
     """Without how many attached replicas its server refuses writes by itself."""
+    elected: bool = False
+    """The servers elect their primaries: a replica needs leave as well, for without it none may be elected."""

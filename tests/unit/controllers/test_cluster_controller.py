@@ -31,6 +31,7 @@ from valkey_operator.kube.objects import Key
 from valkey_operator.runtime.outcome import Result
 from valkey_operator.valkey.cluster_nodes import Failing, NodesView
 from valkey_operator.valkey.states import ProcessState
+from valkey_operator.valkey.terms import Terms
 
 VALKEYS = "/apis/valkey.io/v1alpha1/namespaces/app"
 CLUSTER = f"{VALKEYS}/valkeyclusters/c"
@@ -58,6 +59,8 @@ class Stage:
         client, figures = KubeClient(self.api), metrics()
         versions = {SECRETS.resource: ground.users_secrets, CONFIG_MAPS.resource: ground.users_config_maps}
         self.ordered: list[str] = []
+        self.bound: dict[str, int] = {}
+        """The epoch in which each node was told that it needs leave to write."""
         self.refused: set[str] = set()
         self.slow: dict[str, asyncio.Event] = {}
         """Orders that take until their event is set."""
@@ -108,7 +111,14 @@ class Stage:
     def drop(self, target: Target) -> None:
         self.reports.drop(target.key, target.pod_uid)
 
-    async def order(self, target: Target, name: str, /, *, epoch: int, **_fields: Any) -> OrderResult:
+    async def report(self, target: Target, **_: Any) -> NodeView:
+        received = self.reports.get(target.key)
+        assert received
+        return received.view
+
+    async def order(self, target: Target, name: str, /, *, epoch: int, **fields: Any) -> OrderResult:
+        if name == "Bind":
+            return await self._bind(target, epoch, fields["terms"])
         word = f"{name} {target.key.name}"
         self.ordered.append(word)
         if word in self.slow:
@@ -117,6 +127,12 @@ class Stage:
         received = self.reports.get(target.key)
         assert received
         return OrderResult(outcome, "its words", received.view, {})
+
+    async def _bind(self, target: Target, epoch: int, terms: Terms) -> OrderResult:
+        self.bound[target.key.name] = epoch
+        view = msgspec.structs.replace(await self.report(target), promised_epoch=epoch, terms=terms)
+        self.reports.put(target.key, view)
+        return OrderResult(Outcome.OBEYED, "", view, {})
 
     def add_pods(self, *names: str) -> None:
         """What the controller of nodes and Kubernetes make of a node."""
@@ -210,6 +226,16 @@ def test_a_cluster_that_has_its_slots_is_remembered_as_formed_and_ready() -> Non
         assert "ClusterFormed" in {event.reason for event in stage.events}
         roles = {name: stage.api.get("pods", f"{name}-0")["metadata"]["labels"]["valkey.io/role"] for name in SIX}
         assert set(roles.values()) == {"primary", "replica"}
+
+    play(scene)
+
+
+def test_all_nodes_are_told_that_they_need_leave_and_that_is_remembered() -> None:
+    async def scene(stage: Stage) -> None:
+        await running(stage)
+        epoch = stage.api.get("valkeyshards", "c")["spec"]["epoch"]
+        assert stage.bound == dict.fromkeys(SIX, epoch)
+        assert (stage.record["leave"]["witnesses"], stage.record["leave"]["kept"]) == (SIX, True)
 
     play(scene)
 

@@ -85,6 +85,7 @@ def view_of(report: pb.NodeReport) -> NodeView:
         settings_digest=_given(report, "settings_digest"),
         misses_primary=report.misses_primary,
         terms=_terms(report.terms) if report.HasField("terms") else None,
+        keeps_terms=report.keeps_terms,
         disk_error=_DISK_ERRORS.get(report.disk_error),
         cluster=cluster_view_of(report.cluster) if report.HasField("cluster") else None,
         kept_nodes=nodes_view_of(report.kept_nodes),
@@ -115,6 +116,7 @@ def _wire_terms(terms: Terms) -> pb.Terms:
         fence_after_ms=terms.fence_after_ms,
         missed_after_ms=terms.missed_after_ms,
         least_replicas=terms.least_replicas,
+        elected=terms.elected,
     )
 
 
@@ -144,6 +146,7 @@ def _terms(terms: pb.Terms) -> Terms:
         fence_after_ms=terms.fence_after_ms,
         missed_after_ms=terms.missed_after_ms,
         least_replicas=terms.least_replicas,
+        elected=terms.elected,
     )
 
 

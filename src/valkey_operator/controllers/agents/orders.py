@@ -20,6 +20,7 @@ from valkey_operator.core.node_view import NodeView
 from valkey_operator.kube.objects import Key
 from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.runtime.outcome import TransientError
+from valkey_operator.valkey.terms import Terms
 from valkey_operator.wire.agent_client import AgentClient
 from valkey_operator.wire.tls import TlsFilesError
 
@@ -94,7 +95,7 @@ class Agents:
 
         def give(client: AgentClient) -> Awaitable[pb.Result]:
             self._check_term(term)
-            leave = self._leave_for(target, epoch) if name in _MAKE_PRIMARIES else None
+            leave = self._leave_for(target, epoch) if _needs_leave(name, fields) else None
             order = pb.Order(term=term, epoch=epoch, pod_uid=target.pod_uid, leave=leave)
             return client.order(name, order_message(name, order, fields), timeout_s=timeout_s)
 
@@ -103,7 +104,7 @@ class Agents:
         return OrderResult(outcome_of(result), result.detail, view, dict(result.settings))
 
     def _leave_for(self, target: Target, epoch: int) -> pb.Leave | None:
-        """Leave to the primary on record, from when it last spoke to us: so it need not come back and ask."""
+        """Leave to whom the record lets write, from when it last spoke to us: so it need not come back and ask."""
         heard = self._reports.get(target.key, target.pod_uid)
         if heard is None or not heard.view.clock_ms or not self._grants.may_write(target.key, epoch, target.pod_uid):
             return None
@@ -162,6 +163,12 @@ class Agents:
         if view.pod_uid:
             self._reports.put(target.key, view)
         return view
+
+
+def _needs_leave(name: str, fields: Mapping[str, Any]) -> bool:
+    """Whether whoever obeys needs leave at once: it is made a primary, or bound anew as a node of a cluster."""
+    terms = fields.get("terms")
+    return name in _MAKE_PRIMARIES or (isinstance(terms, Terms) and terms.elected)
 
 
 def _unreachable(target: Target, reason: str) -> AgentUnreachableError:

@@ -35,8 +35,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     writes_ended: bool = False
     """Nobody knows whether its server lives, but whatever let it write has run out.
 
-    The same must hold for the leave of replicas around it to be elected: fenced owners still vote, and a cut-off side
-    that has most of them would choose owners of slots that are served on this side.
+    So has the leave of replicas around it to be elected: fenced owners still vote, and a cut-off side that has most of
+    them would choose owners of slots that are served on this side. The fence forbids both.
     """
     server_started: bool = False
     """Its container runs, whether or not its server was heard of."""
@@ -109,6 +109,19 @@ class Sleep(msgspec.Struct, frozen=True, kw_only=True):
     asked: int
 
 
+class Leave(msgspec.Struct, frozen=True, kw_only=True):
+    """Who gives nodes leave to write and to be elected, in an epoch that only grows; and who gets none in it."""
+
+    epoch: int
+    witnesses: tuple[str, ...]
+    former: tuple[str, ...] = ()
+    """The witnesses of before, by whose leave somebody may write who was not told of the present ones."""
+    without: tuple[str, ...] = ()
+    """Owners that were lost when this epoch was announced: they are not told of it, and get no leave in it."""
+    kept: bool = False
+    """Every member was bound once. From then on nobody writes without leave: new ones start with it."""
+
+
 class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What has to outlive a look and a leader.
 
@@ -119,11 +132,13 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
     asleep: Sleep | None = None
     attempts: tuple[Attempt, ...] = ()
     failures: tuple[MoveFailure, ...] = ()
+    leave: Leave | None = None
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a plan depends on. `members` are in the order of shard and index."""
 
+    name: str
     record: ClusterRecord
     members: tuple[Member, ...]
     shards: int
@@ -131,6 +146,8 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     node_timeout_s: float = 5.0
     may_lose: bool = False
     """Whether slots without an owner may come back empty: durability is Cache, or a user said so."""
+    least_replicas: int = 0
+    """Without how many attached replicas a server refuses writes, by the spec."""
     zones: tuple[str, ...] = ()
     """Where primaries belong, dealt out over the shards in turn."""
     now: datetime

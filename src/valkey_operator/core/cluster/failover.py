@@ -53,19 +53,27 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
 
 def fail_over(cluster: Cluster) -> ClusterPlan:
     """Replace owners that are lost."""
-    owning = [node for node in cluster.view.nodes.values() if node.slots]
-    alive = [node for node in owning if _lives(cluster, node)]
-    if len(alive) == len(owning):
+    owning = _owning(cluster)
+    lost = [node for node in owning if not _lives(cluster, node)]
+    if not lost:
         return NOTHING
-    if 2 * len(alive) > len(owning):
-        lost = [node for node in owning if node not in alive and (node.failed_for or _is_dead(cluster, node))]
-        return _order(cluster, _losses(cluster, lost), FailoverKind.FORCE)
-    doubtful = [node for node in owning if node not in alive and not _takes_no_writes(cluster, node)]
+    doubtful = [node for node in lost if not _takes_no_writes(cluster, node)]
+    if not _are_most(lost, owning):
+        # Most others live: whoever lost its leave to write, or has failed for them, is as good as dead.
+        losses = _losses(cluster, [node for node in lost if node.failed_for or node not in doubtful])
+        return _order(cluster, losses, FailoverKind.FORCE)
     if doubtful:
         names = ", ".join(_name(node) for node in doubtful)
         return wait_for(f"proof that {names} takes no more writes; most primaries are lost", look_after_s=WATCH_S)
-    losses = _losses(cluster, [node for node in owning if node not in alive])
+    losses = _losses(cluster, lost)
     return _order(cluster, losses[:1], FailoverKind.TAKEOVER)
+
+
+def doubtful_owners(cluster: Cluster) -> list[NodeTruth]:
+    """Owners that may live and take writes, where so many are lost that nobody is elected; else none."""
+    owning = _owning(cluster)
+    lost = [node for node in owning if not _lives(cluster, node)]
+    return [node for node in lost if not _is_dead(cluster, node)] if _are_most(lost, owning) else []
 
 
 def rivals(cluster: Cluster) -> list[str]:
@@ -155,6 +163,15 @@ def _is_due(cluster: Cluster, loss: Loss) -> bool:
     former = cluster.facts.member(last.target)
     can_win = last.target != loss.heir.name and former is not None and not is_dead(former)
     return age_s > (2 * cluster.facts.node_timeout_s if can_win else WATCH_S)
+
+
+def _owning(cluster: Cluster) -> list[NodeTruth]:
+    return [node for node in cluster.view.nodes.values() if node.slots]
+
+
+def _are_most(lost: list[NodeTruth], owning: list[NodeTruth]) -> bool:
+    """Whether those who are left are no majority."""
+    return bool(lost) and 2 * len(lost) >= len(owning)
 
 
 def _lives(cluster: Cluster, node: NodeTruth) -> bool:

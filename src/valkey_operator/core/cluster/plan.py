@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from valkey_operator.core.cluster.connect import connect
+from valkey_operator.core.cluster.epochs import keep_leave
 from valkey_operator.core.cluster.facts import ClusterFacts, Sleep
 from valkey_operator.core.cluster.failover import fail_over, mend_takeover
 from valkey_operator.core.cluster.form import form, lost_slots
@@ -37,20 +38,26 @@ def plan_cluster(facts: ClusterFacts) -> ClusterPlan:
             f"awake; set another number once it is Ready"
         )
     cluster = look_at(facts)
-    gates, lost = open_gates(cluster), fail_over(cluster)
+    leave, gates, lost = keep_leave(cluster), open_gates(cluster), fail_over(cluster)
+    if _writes(leave):
+        # Whoever is let in or told anything is so in the epoch on record. An owner whose heir is known does not wait.
+        return together(lost, gates) if lost.steps else leave
     if lost.steps:
-        return together(lost, gates)
-    return together(lost, gates, *_one_record(ask(cluster) for ask in _QUESTIONS))
+        return together(leave, lost, gates)
+    return together(leave, lost, gates, *_one_record(ask(cluster) for ask in _QUESTIONS))
 
 
 def _one_record(plans: Iterable[ClusterPlan]) -> Iterator[ClusterPlan]:
     """All plans, but of those that change the record only the first: the others have not seen what it changes."""
     written = False
     for plan in plans:
-        writes = any(isinstance(step, Remember) for step in plan.steps)
-        if not (writes and written):
+        if not (_writes(plan) and written):
             yield plan
-        written = written or writes
+        written = written or _writes(plan)
+
+
+def _writes(plan: ClusterPlan) -> bool:
+    return any(isinstance(step, Remember) for step in plan.steps)
 
 
 def _suspend(facts: ClusterFacts) -> ClusterPlan:

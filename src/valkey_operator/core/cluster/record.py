@@ -25,16 +25,20 @@ def first_memory(places: Collection[Place], shards: int) -> ClusterRecord:
 
 
 def record_of(cluster: str, memory: ClusterRecord) -> ValkeyShardSpec:
-    """The record. Its epoch stays: who is primary, and since when, is the servers' own affair."""
+    """The record. Its epoch is that of leave to write: who is primary, and since when, is the servers' own affair."""
+    found = msgspec.convert(msgspec.to_builtins(memory), ClusterMemory)
     return ValkeyShardSpec(
         owner=ShardOwner(kind="ValkeyCluster", name=cluster),
         index=0,
         authority="Cluster",
-        epoch=0,
-        cluster=msgspec.convert(msgspec.to_builtins(memory), ClusterMemory),
+        epoch=memory.leave.epoch if memory.leave else 0,
+        cluster=found,
     )
 
 
 def memory_of(record: ValkeyShardSpec) -> ClusterRecord:
     """What a record holds."""
-    return msgspec.convert(msgspec.to_builtins(record.cluster or ClusterMemory()), ClusterRecord)
+    found = msgspec.to_builtins(record.cluster or ClusterMemory())
+    if "leave" in found:
+        found["leave"]["epoch"] = record.epoch
+    return msgspec.convert(found, ClusterRecord)

@@ -12,6 +12,7 @@ import msgspec
 from valkey_operator.core.cluster.facts import ClusterRecord, FailoverKind
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.slots import Slots
+from valkey_operator.valkey.terms import Terms
 
 
 class Reason(enum.StrEnum):
@@ -23,6 +24,10 @@ class Reason(enum.StrEnum):
     HANDOVER = "HandoverStarted"
     FAILOVER = "FailoverForced"
     TAKEOVER = "TakeoverOrdered"
+    WITNESSES = "WitnessesChanged"
+    BOUND = "LeaveNeeded"
+    LEAVE_ENDS = "LeaveEnds"
+    LEAVE_AGAIN = "LeaveGivenAgain"
 
 
 class MigrationKind(enum.StrEnum):
@@ -41,9 +46,16 @@ class Remember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Open(msgspec.Struct, frozen=True, kw_only=True):
-    """Let the server at the gate start, with the nodes.conf that it has."""
+    """Let the server at the gate start, with the nodes.conf that it has, bound by the terms of the record."""
 
     node: str
+
+
+class Bind(msgspec.Struct, frozen=True, kw_only=True):
+    """Promise the epoch on record, and need leave to write in it by these terms."""
+
+    node: str
+    terms: Terms
 
 
 class SetConfigEpoch(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,6 +148,7 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
 Step: TypeAlias = (
     Remember
     | Open
+    | Bind
     | SetConfigEpoch
     | AddSlots
     | Meet

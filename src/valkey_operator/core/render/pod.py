@@ -91,7 +91,7 @@ def pod_spec(
         "enableServiceLinks": False,
         "shareProcessNamespace": True,
         "securityContext": {**POD_SECURITY, **(spec.security_context or {})},
-        "initContainers": [_agent(spec, site, record=record_name(labels), node=node, password=password)],
+        "initContainers": [_agent(spec, site, labels=labels, node=node, password=password)],
         "containers": containers,
         "volumes": _volumes(spec, node, password),
         **scheduling,
@@ -128,18 +128,20 @@ def _server(spec: EffectiveWorkload, labels: Mapping[str, str]) -> Manifest:
 
 
 def _agent(
-    spec: EffectiveWorkload, site: Site, *, record: str | None, node: str, password: SecretKeyRef | None
+    spec: EffectiveWorkload, site: Site, *, labels: Mapping[str, str], node: str, password: SecretKeyRef | None
 ) -> Manifest:
+    owner = labels[OWNER_LABEL]
     told = {
         "NODE": node,
-        "SHARD": record,
+        "SHARD": record_name(labels),
+        "CLUSTER": owner if is_clustered(labels) else None,
         "OPERATOR_NAMESPACE": site.operator_namespace,
         "OPERATOR": site.report_service,
         "SETTINGS_FILE": f"{_BOOT}/valkey.conf",
         "PASSWORD_FILE": f"{_AUTH}/{_PASSWORD_KEY}" if password else "",
         "MODULES": "" if spec.modules is None else msgspec.json.encode(spec.modules).decode(),
-        # Replicas give leave to write to the primary on record; where there is none, the servers elect one.
-        "PEERS": f"{record}-nodes:{PEER_PORT}" if record else None,
+        # Replicas give leave to write to the primary on record, in a cluster some nodes to all.
+        "PEERS": f"{owner}-nodes:{PEER_PORT}",
     }
     env: list[Json] = [
         {"name": "VALKEY_AGENT_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},

@@ -70,9 +70,9 @@ def test_nodes_are_named_after_cluster_shard_and_index() -> None:
     assert node_manifest(2, shard=11)["metadata"]["name"] == "c-11-2"
 
 
-def test_no_record_and_no_peers_are_told_of_where_the_servers_elect_their_primaries() -> None:
-    assert not told_to_the_agent() & {"SHARD", "PEERS"}
-    assert {"NODE", "OPERATOR"} <= told_to_the_agent()
+def test_no_record_decides_about_starts_where_the_servers_elect_their_primaries() -> None:
+    assert "SHARD" not in told_to_the_agent()
+    assert {"NODE", "OPERATOR", "CLUSTER", "PEERS"} <= told_to_the_agent()
 
 
 def test_fields_of_the_cluster_become_directives() -> None:

@@ -189,16 +189,18 @@ class MemberSet(_message.Message):
     def __init__(self, nodes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Terms(_message.Message):
-    __slots__ = ("sets", "fence_after_ms", "missed_after_ms", "least_replicas")
+    __slots__ = ("sets", "fence_after_ms", "missed_after_ms", "least_replicas", "elected")
     SETS_FIELD_NUMBER: _ClassVar[int]
     FENCE_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
     MISSED_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
     LEAST_REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    ELECTED_FIELD_NUMBER: _ClassVar[int]
     sets: _containers.RepeatedCompositeFieldContainer[MemberSet]
     fence_after_ms: int
     missed_after_ms: int
     least_replicas: int
-    def __init__(self, sets: _Optional[_Iterable[_Union[MemberSet, _Mapping]]] = ..., fence_after_ms: _Optional[int] = ..., missed_after_ms: _Optional[int] = ..., least_replicas: _Optional[int] = ...) -> None: ...
+    elected: bool
+    def __init__(self, sets: _Optional[_Iterable[_Union[MemberSet, _Mapping]]] = ..., fence_after_ms: _Optional[int] = ..., missed_after_ms: _Optional[int] = ..., least_replicas: _Optional[int] = ..., elected: _Optional[bool] = ...) -> None: ...
 
 class OpenRequest(_message.Message):
     __slots__ = ("order", "kind", "primary", "terms", "announced")
@@ -438,7 +440,7 @@ class Misdirected(_message.Message):
     def __init__(self, leader: _Optional[str] = ...) -> None: ...
 
 class NodeReport(_message.Message):
-    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error", "clock_ms", "cluster", "kept_nodes")
+    __slots__ = ("pod_uid", "boot_id", "seq", "agent_version", "process", "starts", "health", "server", "replication", "fenced", "persisted", "promised_term", "promised_epoch", "leaving", "whole", "settings_digest", "misses_primary", "terms", "disk_error", "clock_ms", "cluster", "kept_nodes", "keeps_terms")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     BOOT_ID_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
@@ -461,6 +463,7 @@ class NodeReport(_message.Message):
     CLOCK_MS_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     KEPT_NODES_FIELD_NUMBER: _ClassVar[int]
+    KEEPS_TERMS_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     boot_id: str
     seq: int
@@ -483,7 +486,8 @@ class NodeReport(_message.Message):
     clock_ms: int
     cluster: ClusterState
     kept_nodes: str
-    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ..., clock_ms: _Optional[int] = ..., cluster: _Optional[_Union[ClusterState, _Mapping]] = ..., kept_nodes: _Optional[str] = ...) -> None: ...
+    keeps_terms: bool
+    def __init__(self, pod_uid: _Optional[str] = ..., boot_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_version: _Optional[str] = ..., process: _Optional[_Union[ProcessState, str]] = ..., starts: _Optional[int] = ..., health: _Optional[_Union[Health, str]] = ..., server: _Optional[_Union[Server, _Mapping]] = ..., replication: _Optional[_Union[Replication, _Mapping]] = ..., fenced: _Optional[bool] = ..., persisted: _Optional[_Union[Persisted, _Mapping]] = ..., promised_term: _Optional[int] = ..., promised_epoch: _Optional[int] = ..., leaving: _Optional[bool] = ..., whole: _Optional[bool] = ..., settings_digest: _Optional[str] = ..., misses_primary: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., disk_error: _Optional[_Union[DiskError, str]] = ..., clock_ms: _Optional[int] = ..., cluster: _Optional[_Union[ClusterState, _Mapping]] = ..., kept_nodes: _Optional[str] = ..., keeps_terms: _Optional[bool] = ...) -> None: ...
 
 class ClusterState(_message.Message):
     __slots__ = ("nodes", "migrations", "keys", "keys_in_slots", "used_bytes", "limit_bytes", "serves")
