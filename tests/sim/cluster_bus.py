@@ -47,9 +47,10 @@ def elect(world: World) -> None:
     replicas = [each for each in world.running() if each.own.role is Role.REPLICA]
     for replica in sorted(replicas, key=lambda each: -each.offset):
         primary = replica.table.get(replica.own.primary)
-        # Its agent sets `cluster-replica-no-failover` until it was in sync, and when it loses its leave: otherwise a
-        # side with most owners, all fenced, would elect one whose slots somebody serves on the other side.
-        able = replica.whole and not replica.fenced and world.chance.random() < 0.5
+        # The fence sets `cluster-replica-no-failover`: otherwise a side with most owners, all fenced, would elect one
+        # whose slots somebody serves on the other side.
+        is_free = world.is_elected_without_leave or not replica.fenced
+        able = replica.whole and is_free and world.chance.random() < 0.5
         if able and primary and primary.slots and primary.failing is Failing.AGREED:
             run_for_primary(world, replica, force=False)
 

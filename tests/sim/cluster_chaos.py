@@ -55,6 +55,7 @@ def pass_time(world: World) -> None:
     """One tick of all that happens by itself."""
     world.tick += 1
     world.restart_pods()
+    world.fence()
     gossip(world)
     suspect(world)
     elect(world)

@@ -56,8 +56,18 @@ def _has_a_copy_of(mate: Node, node: Node) -> bool:
 def cut_one(world: World, operator: Operator) -> None:
     node = _any_node(world)
     if node is not None and node.side == 0:
-        node.side, node.cut_at = 1, world.tick
+        node.side = 1
         world.tell(f"{node.name} is cut off")
+
+
+def cut_most(world: World, operator: Operator) -> None:
+    """Most owners of slots at once, and some of their replicas with them."""
+    nodes = [node for node in sorted(world.ours(), key=lambda node: node.name) if node.side == 0]
+    owners = [node for node in nodes if node.running and node.running.own.slots]
+    chosen = world.chance.sample(owners, len(owners) // 2 + 1) if owners else []
+    for node in chosen + [node for node in nodes if node not in owners and world.chance.random() < 0.2]:
+        node.side = 1
+    world.tell(f"{', '.join(node.name for node in world.ours() if node.side)} are cut off")
 
 
 def mend_network(world: World, operator: Operator) -> None:
@@ -149,6 +159,7 @@ FAULTS: tuple[Event, ...] = (
     lose_a_disk,
     cut_one,
     cut_one,
+    cut_most,
     mend_network,
     stop_the_operator,
 )

@@ -7,15 +7,17 @@ faults come when (cluster_chaos.py).
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
+from tests.sim.cluster_leave import Licence, ask_for_leave, has_leave
 from tests.sim.cluster_servers import Server
+from valkey_operator.core.cluster.facts import Leave
 from valkey_operator.valkey.info import Role
 from valkey_operator.valkey.states import ProcessState
 
 BEGIN = datetime(2026, 11, 16, 12, tzinfo=UTC)
 TICK_S = 0.5
 TIMEOUT_TICKS = 4
-FENCE_TICKS = 3
 SAVE_EVERY = 4
 WRITTEN_SLOTS = tuple(range(25, 16384, 1090))
 BAN_TICKS = 120
@@ -35,7 +37,7 @@ class Node:
     saved: dict[int, int] = field(default_factory=dict)
     saved_offset: int = -1
     side: int = 0
-    cut_at: int = 0
+    licence: Licence = field(default_factory=Licence)
     stale: bool = False
     version: str = "9.1.2"
     ours: bool = True
@@ -48,6 +50,12 @@ class Node:
 
 @dataclass
 class World:
+    # What nodes and operator must not do, and do where a test switches a rule off:
+    writes_without_leave: ClassVar[bool] = False
+    """Agents fence nobody."""
+    is_elected_without_leave: ClassVar[bool] = False
+    """A fence keeps a server from writes alone."""
+
     seed: int
     tick: int = 0
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -58,6 +66,10 @@ class World:
     confirmed: dict[int, int] = field(default_factory=dict)
     two_writers: dict[int, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
+    leave: Leave | None = None
+    """As the record says."""
+    is_led: bool = True
+    """Whether there is an operator that could be asked."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
@@ -107,9 +119,13 @@ class World:
         for node in self.nodes.values():
             if node.state is ProcessState.GONE and self.chance.random() < 0.6:
                 node.state = ProcessState.WAITING
-            server = node.running
-            if server is not None:
-                server.fenced = node.side != 0 and self.tick - node.cut_at >= FENCE_TICKS
+
+    def fence(self) -> None:
+        """Agents ask for leave, and fence the servers that have none."""
+        for node in self.ours():
+            ask_for_leave(self, node, leave=self.leave, is_led=self.is_led)
+            if node.running is not None:
+                node.running.fenced = not (self.writes_without_leave or has_leave(node, self.tick))
 
     def save(self) -> None:
         for node in self.nodes.values():

@@ -6,9 +6,12 @@ A failure tells the story of its seed, and the line that repeats it.
 import pytest
 
 from tests.sim.cluster_chaos import live
-from tests.sim.cluster_faults import BY_HAND, FAULTS, WISHES
+from tests.sim.cluster_faults import BY_HAND, FAULTS, WISHES, cut_most, cut_one, kill_one, mend_network
+from tests.sim.cluster_operator import Operator
+from tests.sim.cluster_world import World
 
 BATCH = 20
+CUTS = (cut_most, kill_one, cut_one, kill_one, mend_network)
 
 
 @pytest.mark.parametrize("first", range(0, 60, BATCH))
@@ -37,6 +40,28 @@ def test_a_cluster_that_is_changed_while_it_is_broken_comes_to_rest_as_last_aske
 
 def test_an_owner_that_dies_with_an_epoch_nobody_has_heard_of_does_not_win_its_slots_back() -> None:
     live(102_380, (*FAULTS, *WISHES, *BY_HAND), version="8.0.1")
+
+
+@pytest.mark.parametrize(
+    ("owner", "rule", "seeds"),
+    [
+        pytest.param(World, "writes_without_leave", range(10), id="servers without leave are fenced"),
+        pytest.param(World, "is_elected_without_leave", range(190, 195), id="servers without leave are not elected"),
+        pytest.param(Operator, "is_hasty", range(30, 40), id="the leader waits until older leave has run out"),
+    ],
+)
+def test_a_machine_with_most_primaries_is_cut_off_safely_and_only_by_this_rule(
+    owner: type, rule: str, seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _live_each(seeds)
+    monkeypatch.setattr(owner, rule, True)
+    with pytest.raises(AssertionError):
+        _live_each(seeds)
+
+
+def _live_each(seeds: range) -> None:
+    for seed in seeds:
+        live(seed, CUTS)
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ Refuses to know: how slots leave it (migrate.py), and who takes over from a prim
 
 from collections.abc import Collection
 
-from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, runs, stays
+from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, Member, is_dead, runs, stays
 from valkey_operator.core.cluster.moving import moving_shards
 from valkey_operator.core.cluster.roles import Cluster, is_primary
 from valkey_operator.core.cluster.steps import ClusterPlan, wait_for
@@ -84,10 +84,17 @@ def _nobody_misses(cluster: Cluster, member: Member) -> bool:
     primary = cluster.primaries.get(member.shard)
     if primary is None or not (stays(primary) and runs(primary)) or cluster.view.slots_of(member):
         return False
-    if cluster.lost_owner_followed(member) is not None:
+    if cluster.lost_owner_followed(member) is not None or _may_own_unseen(cluster, member):
         return False
     copies = [each for each in cluster.linked_replicas(primary) if each.wanted]
     return not is_primary(cluster.view, member) and (bool(copies) or cluster.facts.replicas == 1)
+
+
+def _may_own_unseen(cluster: Cluster, member: Member) -> bool:
+    """Whether it is silent together with most owners, who may have made it one of them."""
+    owners = cluster.owners()
+    most_run = 2 * sum(runs(each) for each in owners) > len(owners)
+    return not (runs(member) or is_dead(member) or most_run)
 
 
 def _doubt(cluster: Cluster, mates: Collection[Member]) -> str | None:
