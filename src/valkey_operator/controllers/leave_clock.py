@@ -17,7 +17,8 @@ from valkey_operator.kube.objects import Key
 class LeaveClock:
     """For one term."""
 
-    def __init__(self) -> None:
+    def __init__(self, lasts_s: float = RUNS_OUT_AFTER_S) -> None:
+        self._lasts_s = lasts_s
         self._since: dict[Key, tuple[int, float]] = {}
 
     def forget(self, cluster: Key) -> None:
@@ -33,12 +34,12 @@ class LeaveClock:
         now = asyncio.get_running_loop().time()
         epoch, since = self._since.get(cluster, (-1, now))
         if epoch != leave.epoch:
-            # Whoever promised an epoch keeps to it, heard of or not.
+            # Looked at once: whoever promised an epoch keeps to it, heard of or not.
             if not is_run_out(leave, facts.members):
                 return facts
             since = now
             self._since[cluster] = (leave.epoch, since)
-        if now - since <= RUNS_OUT_AFTER_S:
+        if now - since <= self._lasts_s:
             return facts
         members = (msgspec.structs.replace(each, writes_ended=each.name in leave.without) for each in facts.members)
         return msgspec.structs.replace(facts, members=tuple(members))

@@ -17,6 +17,7 @@ from valkey_operator.proto.agent.v1 import agent_pb2 as pb
 from valkey_operator.valkey.boot import Address, Announced, BusAddress, Start, StartKind
 from valkey_operator.valkey.info import ReplicationInfo
 from valkey_operator.valkey.states import Health
+from valkey_operator.valkey.terms import Terms
 
 PROMISE = Promise(term=3, epoch=7)
 ANNOUNCED = pb.Announced(address=pb.BusAddress(host="10.0.0.1", port=6379), hostname="c-0")
@@ -45,6 +46,17 @@ def test_an_accepted_order_is_a_promise_to_refuse_older_ones(term: int, epoch: i
     order = pb.Order(term=term, epoch=epoch, pod_uid="uid")
     accepted = check_order(order, pod_uid="uid", promise=PROMISE, given=Given.REPLICA)
     assert accepted == Promise(term, epoch, Given.REPLICA)
+
+
+@pytest.mark.parametrize(("elected", "kept"), [(True, True), (False, False)])
+def test_in_a_newer_epoch_a_cluster_node_goes_on_needing_leave_and_a_primary_is_told_anew(
+    elected: bool, kept: bool
+) -> None:
+    terms = Terms(sets=(("c-1-0",),), fence_after_ms=2500, elected=elected)
+    before = Promise(term=3, epoch=7, terms=terms)
+    order = pb.Order(term=3, epoch=8, pod_uid="uid")
+    accepted = check_order(order, pod_uid="uid", promise=before, given=Given.ANY)
+    assert accepted.terms == (terms if kept else None)
 
 
 def test_a_promise_is_read_back_as_it_was_kept() -> None:

@@ -6,10 +6,12 @@ import pytest
 
 from tests.support.clusters import NOW, facts, formed, slots, with_node
 from valkey_operator.controllers.agents.messages import order_message
-from valkey_operator.controllers.cluster_orders import nodes_of, stages_of
-from valkey_operator.core.cluster.facts import Attempt, ClusterRecord, FailoverKind
+from valkey_operator.controllers.cluster_orders import epoch_for, nodes_of, stages_of
+from valkey_operator.core.cluster.facts import Attempt, ClusterRecord, FailoverKind, Leave
+from valkey_operator.core.cluster.leave import terms_of
 from valkey_operator.core.cluster.steps import (
     AddSlots,
+    Bind,
     BumpEpoch,
     CancelMigrations,
     Failover,
@@ -66,6 +68,22 @@ def test_a_server_is_let_in_with_the_address_of_its_service_and_its_name() -> No
     assert message.kind == pb.START_KIND_CLUSTER_NODE
     assert (message.announced.address.host, message.announced.address.port) == ("c-0-0.svc", 6379)
     assert message.announced.hostname == "c-0-0"
+
+
+def test_who_is_let_in_or_bound_is_told_the_terms_on_record() -> None:
+    leave = Leave(epoch=7, witnesses=("c-0-0", "c-1-0", "c-2-0"))
+    terms = terms_of(FACTS, leave, "c-0-0")
+    opened, bound = only(Open(node="c-0-0"), ClusterRecord(leave=leave)), only(Bind(node="c-0-0", terms=terms))
+    assert opened.terms == bound.terms
+    assert ([list(each.nodes) for each in bound.terms.sets], bound.terms.elected) == ([["c-1-0", "c-2-0"]], True)
+    assert not only(Open(node="c-0-0")).HasField("terms")
+
+
+def test_orders_are_of_the_epoch_on_record_but_for_who_gets_no_leave_in_it() -> None:
+    leave = Leave(epoch=7, witnesses=("c-0-0",), without=("c-1-0",))
+    found = facts(with_node(formed(), "c-1-0", promised=6), leave=leave)
+    assert [epoch_for(node, found, found.record) for node in ("c-0-0", "c-1-0")] == [7, 6]
+    assert epoch_for("c-0-0", found, ClusterRecord()) == 0
 
 
 def test_nobody_is_let_in_without_an_address_to_announce() -> None:

@@ -13,10 +13,11 @@ from valkey_operator.controllers.cluster_facts import ClusterSight
 from valkey_operator.controllers.cluster_steps import ClusterSteps, Failed
 from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, FailoverKind
 from valkey_operator.core.cluster.roles import look_at
-from valkey_operator.core.cluster.steps import AddSlots, BumpEpoch, Failover, Forget, Replicate, Step
+from valkey_operator.core.cluster.steps import AddSlots, Bind, BumpEpoch, Failover, Forget, Replicate, Step
 from valkey_operator.core.node_view import NodeView
 from valkey_operator.core.pods import PodFacts
 from valkey_operator.valkey.states import ProcessState
+from valkey_operator.valkey.terms import Terms
 
 FACTS = facts(formed())
 VIEW = NodeView(pod_uid="uid", boot_id="boot", seq=1)
@@ -35,6 +36,10 @@ class Agents:
 
     async def pull(self, targets: Any, **_: Any) -> None:
         self.pulled += [target.key.name for target in targets]
+
+    async def report(self, target: Target, **_: Any) -> NodeView:
+        self.begun.append(f"Report {target.key.name}")
+        return VIEW
 
     def is_silent(self, _target: Target) -> bool:
         return False
@@ -114,6 +119,12 @@ def test_what_follows_a_failure_at_its_node_is_not_tried() -> None:
     first, second = carry_out(agents, AddSlots(node="c-0-0", slots=slots("1")), BumpEpoch(node="c-0-0"))
     assert (first.tried, second.tried) == (True, False)
     assert agents.begun == ["AddSlots c-0-0"]
+
+
+def test_whoever_is_bound_is_asked_for_a_report_first_from_which_its_leave_counts() -> None:
+    agents = Agents()
+    assert carry_out(agents, Bind(node="c-0-0", terms=Terms(elected=True))) == []
+    assert agents.begun == ["Report c-0-0", "Bind c-0-0"]
 
 
 def test_of_an_agent_that_does_not_answer_nothing_is_believed_any_more() -> None:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from valkey_operator.core.cluster.facts import Attempt, ClusterRecord, FailoverKind, MoveFailure, Sleep
+from valkey_operator.core.cluster.facts import Attempt, ClusterRecord, FailoverKind, Leave, MoveFailure, Sleep
 from valkey_operator.core.cluster.record import first_memory, memory_of, record_of
 
 NOW = datetime(2026, 11, 16, 12, 0, 30, 250_000, tzinfo=UTC)
@@ -17,6 +17,7 @@ def test_what_is_remembered_is_read_back_as_it_was_to_the_millisecond() -> None:
             Attempt(shard=2, kind=FailoverKind.PLANNED, source="b", target="c-2-1", at=NOW, why="it rests", tries=4),
         ),
         failures=(MoveFailure(source=0, target=3, count=2, error="no slots", at=NOW),),
+        leave=Leave(epoch=7, witnesses=("c-0-0", "c-1-0"), former=("c-2-0",), without=("c-0-1",), kept=True),
     )
     assert memory_of(record_of("c", memory)) == memory
 
@@ -33,6 +34,11 @@ def test_a_record_names_its_cluster_and_leaves_the_choice_of_primaries_to_the_se
         "Cluster",
         None,
     )
+
+
+def test_the_epoch_of_a_record_is_that_of_leave_to_write_so_that_the_api_server_lets_it_only_grow() -> None:
+    memory = ClusterRecord(leave=Leave(epoch=7, witnesses=("c-0-0",)))
+    assert (record_of("c", ClusterRecord()).epoch, record_of("c", memory).epoch) == (0, 7)
 
 
 def test_a_cluster_without_nodes_and_volumes_is_a_new_one() -> None:

@@ -114,6 +114,13 @@ class TestFewerReplicas:
         world = with_node(world, "c-0-1", primary="former", linked=False, process=process)
         assert gone(world, replicas=1) == ["c-1-1", "c-2-1"]
 
+    def test_a_silent_one_stays_while_most_owners_are_silent_with_it_and_may_have_made_it_one(self) -> None:
+        world = with_node(formed(replicas=3), "c-1-2", process=None)
+        assert "c-1-2" in gone(world, replicas=2)
+        for name in ("c-0-0", "c-2-0"):
+            world = with_node(world, name, process=None)
+        assert "c-1-2" not in gone(world, replicas=2)
+
 
 class TestAPrimaryThatHandsOver:
     @pytest.mark.parametrize("why", ["pod_leaving", "cordoned", "stale"])
