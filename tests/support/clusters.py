@@ -52,6 +52,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it has a nodes.conf."""
     bound: bool = True
     """Whether it needs leave to write, by the terms of the record."""
+    keeps_terms: bool = True
+    """Whether its agent is one that can keep it to them."""
     promised: int | None = None
     """The epoch of leave that it has promised; None: the present one."""
     member: Mapping[str, Any] = {}
@@ -164,7 +166,7 @@ def _bound(told: Told, asked: ClusterFacts) -> NodeView | None:
         return view
     return msgspec.structs.replace(
         view,
-        keeps_terms=True,
+        keeps_terms=told.keeps_terms,
         promised_epoch=leave.epoch if told.promised is None else told.promised,
         terms=terms_of(asked, leave, told.name) if told.bound else None,
     )

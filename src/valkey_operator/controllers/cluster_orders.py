@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from valkey_operator.core.cluster.facts import ClusterFacts, ClusterRecord, FailoverKind
-from valkey_operator.core.cluster.leave import terms_of
+from valkey_operator.core.cluster.leave import can_be_kept, terms_of
 from valkey_operator.core.cluster.steps import (
     AddSlots,
     Bind,
@@ -83,7 +83,7 @@ def _fields(step: Step, facts: ClusterFacts, record: ClusterRecord) -> Mapping[s
     match step:
         case Open():
             fields = {"kind": StartKind.CLUSTER_NODE, "announced": _announced(step.node, facts)}
-            if record.leave is not None:
+            if record.leave is not None and can_be_kept(facts, record.leave):
                 fields = {**fields, "terms": terms_of(facts, record.leave, step.node)}
         case Bind():
             fields = {"terms": step.terms}

@@ -44,6 +44,13 @@ def test_without_a_shard_no_record_is_read() -> None:
     assert (settings.record, settings.primary_wait_s) == (None, 5)
 
 
+def test_the_record_of_a_cluster_is_read_too() -> None:
+    settings = settings_of("--cluster", "cart", "--api-server", "10.96.0.1:443")
+    assert settings.cluster == "cart"
+    assert settings.record is not None
+    assert settings.record.shard == "cart"
+
+
 @pytest.mark.parametrize(
     ("environment", "flags", "api_server"),
     [

@@ -79,6 +79,13 @@ def test_who_is_let_in_or_bound_is_told_the_terms_on_record() -> None:
     assert not only(Open(node="c-0-0")).HasField("terms")
 
 
+def test_nobody_is_let_in_with_terms_to_which_the_agents_of_others_cannot_keep() -> None:
+    leave = Leave(epoch=7, witnesses=("c-0-0", "c-1-0", "c-2-0"))
+    older = facts(with_node(formed(), "c-1-0", keeps_terms=False))
+    [[order]] = stages_of(Open(node="c-0-0"), older, ClusterRecord(leave=leave))
+    assert "terms" not in order.fields
+
+
 def test_orders_are_of_the_epoch_on_record_but_for_who_gets_no_leave_in_it() -> None:
     leave = Leave(epoch=7, witnesses=("c-0-0",), without=("c-1-0",))
     found = facts(with_node(formed(), "c-1-0", promised=6), leave=leave)

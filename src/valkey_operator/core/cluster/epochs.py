@@ -21,10 +21,9 @@ import msgspec
 
 from valkey_operator.core.cluster.facts import FailoverKind, Leave, Member, is_dead, runs
 from valkey_operator.core.cluster.failover import WATCH_S, doubtful_owners
-from valkey_operator.core.cluster.leave import is_told, terms_of, witnesses_of
+from valkey_operator.core.cluster.leave import can_be_kept, is_told, terms_of, witnesses_of
 from valkey_operator.core.cluster.roles import Cluster
 from valkey_operator.core.cluster.steps import NOTHING, Bind, ClusterPlan, Reason, Remember, steps_only, wait_for
-from valkey_operator.core.node_view import NodeView
 from valkey_operator.valkey.info import Role
 
 LOOK_EVERY_S = 0.5
@@ -101,8 +100,7 @@ def _without_lost(cluster: Cluster, leave: Leave) -> ClusterPlan:
 
 def _orders(cluster: Cluster, leave: Leave) -> ClusterPlan:
     facts = cluster.facts
-    able = [each for each in facts.members if each.name not in leave.without and _keeps_terms(each.view)]
-    due = [each.name for each in able if not is_told(facts, leave, each)]
+    due = [each.name for each in _able(cluster, leave) if not is_told(facts, leave, each)]
     fenced = [name for name in leave.without if (member := facts.member(name)) is not None and runs(member)]
     waits = tuple(f"all that may have taken over from {name} to be heard of, before it takes writes" for name in fenced)
     steps = tuple(Bind(node=name, terms=terms_of(facts, leave, name)) for name in due)
@@ -157,8 +155,11 @@ def _highest_promise(cluster: Cluster) -> int:
     return max((view.promised_epoch for view in views if view is not None), default=0)
 
 
-def _keeps_terms(view: NodeView | None) -> bool:
-    return view is not None and view.keeps_terms
+def _able(cluster: Cluster, leave: Leave) -> list[Member]:
+    """Those who can be told, and kept to it."""
+    members = cluster.facts.members if can_be_kept(cluster.facts, leave) else ()
+    heard = [each for each in members if each.view is not None and each.view.keeps_terms]
+    return [each for each in heard if each.name not in leave.without]
 
 
 def _remember(cluster: Cluster, leave: Leave, reason: Reason, message: str) -> ClusterPlan:

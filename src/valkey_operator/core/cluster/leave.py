@@ -42,6 +42,12 @@ def terms_of(facts: ClusterFacts, leave: Leave, node: str) -> Terms:
     )
 
 
+def can_be_kept(facts: ClusterFacts, leave: Leave) -> bool:
+    """Whether nodes may be bound: by peers that do not answer they would depend on the operator alone."""
+    views = (each.view for each in facts.members)
+    return leave.kept or all(view is None or view.keeps_terms for view in views)
+
+
 def is_told(facts: ClusterFacts, leave: Leave, member: Member) -> bool:
     """Whether a member was heard to be bound by the present terms, in the present epoch."""
     view = member.view

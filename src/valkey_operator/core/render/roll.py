@@ -52,5 +52,6 @@ def roll_hash(spec: EffectiveWorkload, zones: EffectiveShardZones, directives: M
 
 
 def _takes_effect_live(directive: str, is_told_of_terms: bool) -> bool:
-    # The replicas that a write needs are among the terms of writing, which a primary on record is told of.
+    # The replicas that a write needs are among the terms of writing, of which a primary on record is told. So are nodes
+    # of a cluster, but not by every agent, and another hash would restart them all.
     return is_live(directive) or (is_told_of_terms and directive == MIN_REPLICAS_TO_WRITE)

@@ -67,6 +67,12 @@ class TestTheFirstEpoch:
             world = with_node(world, name, bound=False)
         assert bound(plan(world, leave_with(kept=False))) == [name for name in ALL if name != "c-1-1"]
 
+    def test_binds_nobody_while_an_older_agent_answers_no_peers_and_goes_on_where_all_were_bound(self) -> None:
+        world = with_node(formed(), "c-1-1", keeps_terms=False, bound=False)
+        world = with_node(world, "c-2-1", bound=False)
+        assert bound(plan(world, leave_with(kept=False))) == []
+        assert bound(plan(world)) == ["c-2-1"]
+
     def test_binds_one_that_waits_at_its_gate_too(self) -> None:
         assert bound(plan(with_node(formed(), "c-1-1", process=AT_GATE, promised=1))) == ["c-1-1"]
 
