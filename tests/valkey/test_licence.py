@@ -48,8 +48,8 @@ class Shard:
         return write_tls(self._folder / f"tls-{identity.node}", leaf, self._authority.root.certificate)
 
     @contextlib.asynccontextmanager
-    async def replica(self, name: str, *, namespace: str = "shop") -> AsyncIterator[Granting]:
-        """The agent of a replica, as far as a primary knows it."""
+    async def replica(self, name: str, *, namespace: str = "shop", cluster: str = "") -> AsyncIterator[Granting]:
+        """The agent of a replica, or of another node of a cluster, as far as who asks knows it."""
         own = node_identity(namespace, name)
         folder = self._folder / name
         folder.mkdir(exist_ok=True)
@@ -60,7 +60,9 @@ class Shard:
         tls = Reloading(self.files(own), ssl.Purpose.CLIENT_AUTH, expired_too=True)
         with bind_listener("127.0.0.1", 0) as listener:
             self.addresses.append(listener.getsockname())
-            serving = asyncio.create_task(TlsServer(listener, tls, PeerServer(own, granting.answer).serve).run())
+            serving = asyncio.create_task(
+                TlsServer(listener, tls, PeerServer(own, granting.answer, cluster=cluster).serve).run()
+            )
             try:
                 yield granting
             finally:
