@@ -76,9 +76,14 @@ def _given_again(cluster: Cluster, leave: Leave) -> ClusterPlan:
 
 
 def _other_witnesses(cluster: Cluster, leave: Leave) -> ClusterPlan:
-    """One change after the other: whoever is lost may have been told of the one before, and of no more."""
+    """One change after the other: whoever is lost may have been told of the one before, and of no more.
+
+    Not before most of the new ones can give leave, or all would depend on the operator.
+    """
     wanted = _wanted(cluster)
-    if wanted == leave.witnesses or leave.former or leave.without:
+    able = [each for each in cluster.facts.members if each.view is not None and each.view.promised_epoch > 0]
+    are_most = 2 * sum(each.name in wanted for each in able) > len(wanted)
+    if wanted == leave.witnesses or leave.former or leave.without or not are_most:
         return NOTHING
     changed = msgspec.structs.replace(leave, epoch=leave.epoch + 1, witnesses=wanted, former=leave.witnesses)
     return _remember(cluster, changed, Reason.WITNESSES, f"leave to write is given by {', '.join(wanted)}")

@@ -95,6 +95,17 @@ def test_other_witnesses_begin_an_epoch_in_which_the_former_ones_count_too() -> 
     assert remembered(found) == leave_with(epoch=5, witnesses=wanted, former=ALL)
 
 
+def test_witnesses_change_only_once_most_of_the_new_ones_can_give_leave() -> None:
+    world = formed(shards=6, replicas=1)
+    few, leave = ("c-3-0", "c-4-0", "c-5-0"), leave_with(witnesses=witnesses_of("c", 3, 1))
+    for name in few:
+        world = with_node(world, name, promised=0)
+    assert Reason.WITNESSES not in reasons(plan(world, leave, shards=6, replicas=1))
+    found = remembered(plan(with_node(world, "c-5-0", promised=4), leave, shards=6, replicas=1))
+    assert found is not None
+    assert found.witnesses == witnesses_of("c", 6, 1)
+
+
 @pytest.mark.parametrize("changes", [{"former": ("c-0-0",)}, {"without": ("c-2-0",)}])
 def test_witnesses_change_only_once_everybody_knows_the_present_ones(changes: dict[str, Any]) -> None:
     world = with_node(formed(), "c-2-0", process=None)
