@@ -16,7 +16,7 @@ _NO_FIELD = "nothing: the operator sets it, and there is no field for it"
 _AUTH = "auth.password"
 _REPLICATION = "replicas: the operator decides who follows whom"
 _ANNOUNCE = "nothing: a node announces the address of its own Service"
-_ELECTION = "nothing: a replica that could not be elected would be no protection"
+_ELECTION = "nothing: the operator sets it while a node has no leave to be elected"
 _COMMANDS = "auth.acl.users[].permissions"
 _WRITES = "replication.minReplicasToWrite"
 
