@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from testbed.layout import ZONES
@@ -69,13 +69,25 @@ def views(shop: Shop) -> Iterator[dict[str, str]]:
 
 
 def check_that_all_agree(shop: Shop) -> None:
-    """Every node sees the same owners, all slots have one, and none is open."""
-    first, *others = list(views(shop))
-    assert all(each == first for each in others), others
-    ranges = [part for slots in first.values() for part in slots.split()]
-    assert not [part for part in ranges if part.startswith("[")]
+    """Every node sees the same owners, all slots have one, and none is open.
+
+    They are asked one after the other, and a primary may go back to its zone meanwhile: so it is looked at again.
+    """
+
+    def agreed() -> bool | None:
+        first, *others = list(views(shop))
+        return True if all(each == first for each in others) and owns_all(first.values()) else None
+
+    shop.cluster.wait_for("all nodes to see the same owners of all slots", agreed, shop.namespace, deadline_s=20)
+
+
+def owns_all(owned: Iterable[str]) -> bool:
+    """Whether these ranges are all slots, and none is open."""
+    ranges = [part for slots in owned for part in slots.split()]
+    if any(part.startswith("[") for part in ranges):
+        return False
     bounds = [part.split("-") for part in ranges]
-    assert sum(int(bound[-1]) - int(bound[0]) + 1 for bound in bounds) == SLOTS
+    return sum(int(bound[-1]) - int(bound[0]) + 1 for bound in bounds) == SLOTS
 
 
 def fill(shop: Shop, count: int = 500) -> None:
