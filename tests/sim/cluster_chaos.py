@@ -3,10 +3,12 @@
 Owns: what happens when. Refuses to know: what can happen (cluster_faults.py), and what must hold (cluster_rules.py).
 """
 
+from tests.sim.cluster_api_faults import end_api_faults
 from tests.sim.cluster_bus import elect, finish_migrations, gossip, replicate, suspect
 from tests.sim.cluster_clients import confirm, write
 from tests.sim.cluster_faults import Event, end_faults
-from tests.sim.cluster_operator import Operator, Spec
+from tests.sim.cluster_leader import Spec
+from tests.sim.cluster_operator import Operator
 from tests.sim.cluster_rules import Rules, judge_rest
 from tests.sim.cluster_world import World
 from valkey_operator.valkey.states import ProcessState
@@ -31,6 +33,7 @@ def live(seed: int, events: tuple[Event, ...], *, crashes: float = 0.05, version
             _tick(world, operator, rules, version)
         operator.crashes = 0.0
         end_faults(world, operator)
+        end_api_faults(world, operator)
         _come_to_rest(world, operator, rules, version)
     except AssertionError as problem:
         story = "\n".join(world.story[-80:])
@@ -54,6 +57,7 @@ def _tick(world: World, operator: Operator, rules: Rules, version: str) -> bool:
 def pass_time(world: World) -> None:
     """One tick of all that happens by itself."""
     world.tick += 1
+    world.api.come_back(world.tick)
     world.restart_pods()
     world.fence()
     gossip(world)
@@ -80,7 +84,7 @@ def _come_to_rest(world: World, operator: Operator, rules: Rules, version: str) 
     quiet = 0
     for _ in range(REST_TICKS):
         acted = _tick(world, operator, rules, version)
-        busy = acted or any(node.state is not ProcessState.RUNNING or node.stale for node in world.ours())
+        busy = acted or operator.sleepers or any(node.state is not ProcessState.RUNNING or node.stale for node in world.ours())
         quiet = 0 if busy else quiet + 1
         if quiet >= QUIET_TICKS:
             break

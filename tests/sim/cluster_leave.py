@@ -6,7 +6,7 @@ Refuses to know: when a node is told of terms (cluster_operator.py).
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from valkey_operator.agent.licence import NEVER, Grants, good_until
 from valkey_operator.agent.promise import Promise, may_grant
@@ -23,6 +23,11 @@ FENCE_TICKS = 3
 class Licence:
     """Of one pod: it outlives its server, and not the pod."""
 
+    # What no agent must do, and one does where a test switches a rule off:
+    obeys_any_term: ClassVar[bool] = False
+    """It takes orders of leaders of before."""
+
+    term: int = 0
     epoch: int = 0
     granted: int = 0
     terms: Terms | None = None
@@ -30,10 +35,11 @@ class Licence:
     operator: float = NEVER
     record: float = NEVER
 
-    def promise(self, epoch: int) -> bool:
-        """Whether an order of that epoch is obeyed; leave of an older one counts no more."""
-        if epoch < self.epoch:
+    def promise(self, epoch: int, *, term: int) -> bool:
+        """Whether an order of that term and epoch is obeyed; leave of an older epoch counts no more."""
+        if (term < self.term and not self.obeys_any_term) or epoch < self.epoch:
             return False
+        self.term = term
         if epoch > self.epoch:
             self.epoch, self.peers, self.operator, self.record = epoch, {}, NEVER, NEVER
         return True

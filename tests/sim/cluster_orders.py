@@ -12,7 +12,8 @@ import msgspec
 from tests.sim.cluster_bus import gossip, hand_slots, run_for_primary
 from tests.sim.cluster_servers import Server
 from tests.sim.cluster_world import BAN_TICKS, World, moment
-from valkey_operator.core.cluster.facts import FailoverKind
+from valkey_operator.controllers.cluster_orders import replaced_by
+from valkey_operator.core.cluster.facts import ClusterRecord, FailoverKind
 from valkey_operator.core.cluster.steps import (
     AddSlots,
     BumpEpoch,
@@ -51,7 +52,7 @@ class Orders:
             BumpEpoch: _bump,
         }
 
-    def carry_out(self, step: Any) -> None:
+    def carry_out(self, step: Any, record: ClusterRecord) -> None:
         if isinstance(step, Open):
             self._open(step.node)
         elif isinstance(step, Forget):
@@ -59,6 +60,8 @@ class Orders:
                 self._forget(name, step.id)
         elif isinstance(step, Migrate):
             self._migrate(step)
+        elif isinstance(step, Failover) and not self._is_meant(step, record):
+            return
         elif server := self._server(step.node):
             if not isinstance(step, Meet | SettleSlots):
                 self.world.tell(str(step)[:160])
@@ -68,12 +71,17 @@ class Orders:
         node = self.world.nodes.get(name)
         return node.running if node is not None and node.side == 0 else None
 
+    def _is_meant(self, step: Failover, record: ClusterRecord) -> bool:
+        """Whoever follows another one by now does not obey."""
+        server, meant = self._server(step.node), replaced_by(step.node, record, step.kind)
+        return server is not None and (not meant or server.own.primary == meant)
+
     def _is_interrupted(self) -> bool:
         return self.world.chance.random() < self.interrupted
 
     def _open(self, name: str) -> None:
-        node = self.world.nodes[name]
-        if node.state is not ProcessState.WAITING or node.side != 0:
+        node = self.world.nodes.get(name)
+        if node is None or not node.at_gate or node.side != 0:
             return
         if node.kept is not None:
             node.server = node.kept.restarted(node.saved)
@@ -183,7 +191,8 @@ def _add_slots(server: Server, step: AddSlots) -> None:
 
 
 def _reset(server: Server, step: Reset) -> None:
-    server.reset()
+    if not server.own.slots:
+        server.reset()
 
 
 def _bump(server: Server, step: BumpEpoch) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
+from tests.sim.cluster_api import Api
 from tests.sim.cluster_leave import Licence, ask_for_leave, has_leave
 from tests.sim.cluster_servers import Server
 from valkey_operator.core.cluster.facts import Leave
@@ -42,10 +43,20 @@ class Node:
     version: str = "9.1.2"
     ours: bool = True
     """Whether the operator has made it."""
+    pod: int = 0
+    """Which one it is: an order is for one of them."""
 
     @property
     def running(self) -> Server | None:
         return self.server if self.state is ProcessState.RUNNING else None
+
+    @property
+    def at_gate(self) -> bool:
+        return self.state is ProcessState.WAITING
+
+    def replace_pod(self) -> None:
+        """What the one before had promised is gone with it."""
+        self.pod, self.licence = self.pod + 1, Licence()
 
 
 @dataclass
@@ -66,13 +77,14 @@ class World:
     confirmed: dict[int, int] = field(default_factory=dict)
     two_writers: dict[int, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
-    leave: Leave | None = None
-    """As the record says."""
+    granted: Leave | None = None
+    """As the leader has seen it on record."""
     is_led: bool = True
     """Whether there is an operator that could be asked."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
+        self.api = Api(self.chance)
 
     def tell(self, what: str) -> None:
         self.story.append(f"{self.tick:4} {what}")
@@ -115,6 +127,17 @@ class World:
                 held |= server.data.get(slot, 0) if followed.slots >> slot & 1 else 0
             self.confirmed[slot] = bits & held
 
+    def remove(self, name: str, *, keeps_volume: bool) -> None:
+        """Its server saves and ends."""
+        node = self.nodes.pop(name)
+        self.tell(f"{name} is removed")
+        if node.server is not None:
+            node.kept, node.saved, node.saved_offset = node.server, dict(node.server.data), node.server.offset
+        node.state, node.server, node.side, node.stale = ProcessState.WAITING, None, 0, False
+        node.replace_pod()
+        if keeps_volume:
+            self.volumes[name] = node
+
     def restart_pods(self) -> None:
         for node in self.nodes.values():
             if node.state is ProcessState.GONE and self.chance.random() < 0.6:
@@ -122,8 +145,9 @@ class World:
 
     def fence(self) -> None:
         """Agents ask for leave, and fence the servers that have none."""
+        on_record = None if self.api.is_away else self.api.now.record.leave
         for node in self.ours():
-            ask_for_leave(self, node, leave=self.leave, is_led=self.is_led)
+            ask_for_leave(self, node, leave=self.granted if self.is_led else on_record, is_led=self.is_led)
             if node.running is not None:
                 node.running.fenced = not (self.writes_without_leave or has_leave(node, self.tick))
 

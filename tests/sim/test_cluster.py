@@ -7,7 +7,7 @@ import pytest
 
 from tests.sim.cluster_chaos import live
 from tests.sim.cluster_faults import BY_HAND, FAULTS, WISHES, cut_most, cut_one, kill_one, mend_network
-from tests.sim.cluster_operator import Operator
+from tests.sim.cluster_leader import Leader
 from tests.sim.cluster_world import World
 
 BATCH = 20
@@ -47,7 +47,7 @@ def test_an_owner_that_dies_with_an_epoch_nobody_has_heard_of_does_not_win_its_s
     [
         pytest.param(World, "writes_without_leave", range(10), id="servers without leave are fenced"),
         pytest.param(World, "is_elected_without_leave", range(190, 195), id="servers without leave are not elected"),
-        pytest.param(Operator, "is_hasty", range(30, 40), id="the leader waits until older leave has run out"),
+        pytest.param(Leader, "is_hasty", range(30, 40), id="the leader waits until older leave has run out"),
     ],
 )
 def test_a_machine_with_most_primaries_is_cut_off_safely_and_only_by_this_rule(

@@ -98,7 +98,7 @@ def _fields(step: Step, facts: ClusterFacts, record: ClusterRecord) -> Mapping[s
         case SettleSlots():
             fields = {"slots": step.slots, "owner_id": step.owner or ""}
         case Failover():
-            fields = {"kind": step.kind, "primary_id": _replaced_by(step.node, record, step.kind)}
+            fields = {"kind": step.kind, "primary_id": replaced_by(step.node, record, step.kind)}
     return fields
 
 
@@ -126,7 +126,7 @@ def _on_bus(address: Address) -> BusAddress:
     return BusAddress(address.host, address.port)
 
 
-def _replaced_by(node: str, record: ClusterRecord, kind: FailoverKind) -> str:
+def replaced_by(node: str, record: ClusterRecord, kind: FailoverKind) -> str:
     """The id of the primary that is meant; whoever follows another one by now shall not obey."""
     found = [each for each in record.attempts if each.target == node and each.kind is kind]
     return max(found, key=lambda each: each.at).source if found else ""
