@@ -48,6 +48,18 @@ def test_the_old_claim_of_a_silent_node_is_no_dispute() -> None:
     assert (view.disputed, view.nodes[id_of("c-0-1")].slots) == (NO_SLOTS, slots("0-5461"))
 
 
+def test_in_one_epoch_a_member_comes_before_an_id_that_nobody_lives_under() -> None:
+    """Its server had lost its disk before others than one had heard of its epoch, which its heir got from the others."""
+    lost = {"c-0-1": {"id": "0" * 40, "slots": slots("0-5461"), "epoch": 9}, "c-0-0": {"slots": NO_SLOTS}}
+    world = with_node(with_node(formed(), "c-0-0", epoch=9), "c-1-0", sees=lost)
+    view = merge_views(facts(world))
+    assert view.nodes[id_of("c-0-0")].slots == slots("0-5461")
+    assert (view.dissenters, [(each.id, each.slots) for each in view.strangers()]) == (
+        ("c-1-0",),
+        [("0" * 40, NO_SLOTS)],
+    )
+
+
 def test_a_slot_that_nobody_claims_is_unassigned() -> None:
     assert merge_views(facts(with_node(formed(), "c-0-0", slots=slots("0-99")))).unassigned == slots("100-5461")
 
