@@ -1,9 +1,11 @@
-"""Bringing live settings to the servers of a shard, one after the other.
+"""Bringing live settings to servers, to all of them at the same time.
 
-Owns: the orders, what is told of them, and what their failures mean. Refuses to know: which settings these are, and who
+Owns: the orders, what is told of them, and what their failures mean; that nothing waits for long for one that does not
+answer, and that a refusal stands until that server takes them or is told of others. Refuses to know: which settings these are, and who
 needs them (core/shard/settings.py).
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -16,9 +18,12 @@ from valkey_operator.controllers.valkey_facts import ShardView
 from valkey_operator.core.render.directives import Origin
 from valkey_operator.core.shard.settings import made_otherwise, refusal, refused_directive, to_configure
 from valkey_operator.core.validation import Problem
+from valkey_operator.kube.objects import Key
 from valkey_operator.runtime.outcome import TransientError
 from valkey_operator.valkey.live import is_as_asked
 
+ANSWER_WITHIN_S = 1.0
+"""Whatever else is due waits as long: a failover, too."""
 _REFUSED = frozenset({Outcome.SERVER_REFUSED, Outcome.BAD_ORDER})
 
 Tell = Callable[[Literal["Normal", "Warning"], str, str], None]
@@ -33,11 +38,20 @@ class WantedSettings(msgspec.Struct, frozen=True, kw_only=True):
     origin_of: Callable[[str], Origin]
 
 
+class _Refusal(msgspec.Struct, frozen=True):
+    """That a pod's server did not take these settings."""
+
+    pod_uid: str
+    settings: Mapping[str, str]
+    problem: Problem
+
+
 class LiveSettings:
     """For one term."""
 
     def __init__(self, agents: AgentsInTerm) -> None:
         self._agents = agents
+        self._refusals: dict[Key, _Refusal] = {}
 
     async def bring(self, wanted: WantedSettings, view: ShardView, tell: Tell) -> list[Problem]:
         """To every server that has others; what one of them refuses. Raises TransientError once all had their turn."""
@@ -48,40 +62,55 @@ class LiveSettings:
         self, behind: Mapping[str, tuple[Target | None, WantedSettings]], tell: Tell, epochs: Mapping[str, int]
     ) -> list[Problem]:
         """The same for nodes that may each want their own, each in its epoch."""
-        taken: list[str] = []
-        names: set[str] = set()
-        silent: TransientError | None = None
-        for node, (target, wanted) in behind.items():
-            try:
-                problem = await self._order(node, target, wanted, epoch=epochs[node], tell=tell)
-            except TransientError as error:
-                silent = error
-                continue
-            if problem is not None:
-                return [problem]
-            taken.append(node)
-            names.update(changed(wanted))
-        if names:
-            tell("Normal", "SettingsChanged", f"{', '.join(taken)} took without a restart: {', '.join(sorted(names))}.")
-        if silent is not None:
+        orders = (
+            self._order(node, target, wanted, epoch=epochs[node], tell=tell)
+            for node, (target, wanted) in behind.items()
+        )
+        ends = dict(zip(behind, await asyncio.gather(*orders), strict=True))
+        taken = [node for node, end in ends.items() if end is None]
+        if names := sorted({name for node in taken for name in changed(behind[node][1])}):
+            tell("Normal", "SettingsChanged", f"{', '.join(taken)} took without a restart: {', '.join(names)}.")
+        if problem := next((end for end in ends.values() if isinstance(end, Problem)), None):
+            return [problem]
+        if silent := next((end for end in ends.values() if isinstance(end, TransientError)), None):
             raise silent
         return []
 
     async def _order(
         self, node: str, target: Target | None, wanted: WantedSettings, *, epoch: int, tell: Tell
-    ) -> Problem | None:
+    ) -> Problem | TransientError | None:
+        """None: it has taken them."""
         if target is None:
-            raise AgentUnreachableError(f"The pod of {node} has no address yet")
-        result = await self._agents.order(target, "Configure", epoch=epoch, settings=dict(wanted.settings))
+            return AgentUnreachableError(f"The pod of {node} has no address yet")
+        settings = dict(wanted.settings)
+        try:
+            result = await self._agents.order(
+                target, "Configure", epoch=epoch, timeout_s=ANSWER_WITHIN_S, settings=settings
+            )
+        except AgentUnreachableError as error:
+            if problem := self._refused_before(target, settings):
+                return problem
+            # It is not asked again before it was heard.
+            self._agents.drop(target)
+            return error
+        self._refusals.pop(target.key, None)
         if result.outcome in _REFUSED:
             name = refused_directive(result.detail)
-            return refusal(node, result.detail, wanted.origin_of(name) if name else None)
+            problem = refusal(node, result.detail, wanted.origin_of(name) if name else None)
+            self._refusals[target.key] = _Refusal(target.pod_uid, settings, problem)
+            return problem
         if not result.obeyed:
-            raise TransientError(f"{node} did not obey Configure: {result.detail}")
+            return TransientError(f"{node} did not obey Configure: {result.detail}")
         for name in not_as_asked(wanted, result.settings):
             sentence = made_otherwise(node, result.settings[name], wanted.origin_of(name))
             tell("Warning", "SettingMadeOtherwise", sentence)
         return None
+
+    def _refused_before(self, target: Target, settings: Mapping[str, str]) -> Problem | None:
+        """What this very server said of these very settings."""
+        known = self._refusals.get(target.key)
+        is_same = known is not None and (known.pod_uid, known.settings) == (target.pod_uid, settings)
+        return known.problem if known is not None and is_same else None
 
 
 def changed(wanted: WantedSettings) -> Sequence[str]:
