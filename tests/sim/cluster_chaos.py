@@ -84,7 +84,11 @@ def _come_to_rest(world: World, operator: Operator, rules: Rules, version: str) 
     quiet = 0
     for _ in range(REST_TICKS):
         acted = _tick(world, operator, rules, version)
-        busy = acted or operator.sleepers or any(node.state is not ProcessState.RUNNING or node.stale for node in world.ours())
+        busy = (
+            acted
+            or operator.sleepers
+            or any(node.state is not ProcessState.RUNNING or node.stale for node in world.ours())
+        )
         quiet = 0 if busy else quiet + 1
         if quiet >= QUIET_TICKS:
             break

@@ -112,7 +112,9 @@ class Operator:
     def _pause(self, leader: Leader, steps: tuple[Step, ...], sight: Sight) -> None:
         """Another one leads once the lease has run out."""
         self.pauses_before = ()
-        self.world.tell(f"the leader of term {leader.term} stands still before {[type(each).__name__ for each in steps]}")
+        self.world.tell(
+            f"the leader of term {leader.term} stands still before {[type(each).__name__ for each in steps]}"
+        )
         self.sleepers.append(Sleeper(leader, steps, sight, self.world.tick + self.sleeps_for))
         self.leader, self.back_at = None, self.world.tick + min(LEASE_TICKS, self.sleeps_for)
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from bench.results_file import append, load
-from tests.sim import cluster_chaos, cluster_faults, shard_chaos
+from tests.sim import cluster_api_faults, cluster_chaos, cluster_faults, shard_chaos
 from tests.sim.shard_chaos import MOVES, NO_FAULTS
 from tests.sim.shard_faults import CUTS
 
@@ -39,9 +39,10 @@ def live_shard(seed: int) -> None:
 
 
 def live_cluster(seed: int) -> None:
-    """One life among everything that may happen."""
-    everything = (*cluster_faults.FAULTS, *cluster_faults.WISHES, *cluster_faults.BY_HAND)
-    cluster_chaos.live(seed, everything, version="8.0.1" if seed % OLD_EVERY == 0 else "9.1.2")
+    """One life among everything that may happen; every other one with a healthy API server, and no leader of before."""
+    events = (*cluster_faults.FAULTS, *cluster_faults.WISHES, *cluster_faults.BY_HAND)
+    events = events if seed % 2 else (*events, *cluster_api_faults.API_FAULTS)
+    cluster_chaos.live(seed, events, version="8.0.1" if seed % OLD_EVERY == 0 else "9.1.2")
 
 
 MODELS: dict[str, Callable[[int], None]] = {"shard": live_shard, "cluster": live_cluster}

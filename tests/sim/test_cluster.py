@@ -5,13 +5,28 @@ A failure tells the story of its seed, and the line that repeats it.
 
 import pytest
 
+from tests.sim.cluster_api import Api
+from tests.sim.cluster_api_faults import API_FAULTS, let_the_cache_lag, pause_the_leader
 from tests.sim.cluster_chaos import live
-from tests.sim.cluster_faults import BY_HAND, FAULTS, WISHES, cut_most, cut_one, kill_one, mend_network
+from tests.sim.cluster_faults import (
+    BY_HAND,
+    FAULTS,
+    WISHES,
+    change_replicas,
+    change_shards,
+    cut_most,
+    cut_one,
+    kill_one,
+    mend_network,
+    sleep,
+)
 from tests.sim.cluster_leader import Leader
 from tests.sim.cluster_world import World
 
 BATCH = 20
 CUTS = (cut_most, kill_one, cut_one, kill_one, mend_network)
+EVERYTHING = (*FAULTS, *WISHES, *BY_HAND)
+LEADERS = (change_shards, change_replicas, sleep, pause_the_leader, pause_the_leader, let_the_cache_lag)
 
 
 @pytest.mark.parametrize("first", range(0, 60, BATCH))
@@ -35,11 +50,31 @@ def test_a_cluster_that_is_broken_comes_to_rest_with_all_that_was_confirmed(firs
 @pytest.mark.parametrize("first", range(3000, 3060, BATCH))
 def test_a_cluster_that_is_changed_while_it_is_broken_comes_to_rest_as_last_asked_for(first: int) -> None:
     for seed in range(first, first + BATCH):
-        live(seed, (*FAULTS, *WISHES, *BY_HAND))
+        live(seed, EVERYTHING)
+
+
+@pytest.mark.parametrize("first", range(4000, 4060, BATCH))
+def test_a_cluster_comes_to_rest_although_its_api_server_is_away_and_leaders_of_before_wake_up(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        live(seed, (*EVERYTHING, *API_FAULTS, *API_FAULTS))
+
+
+def test_an_id_whose_epoch_few_had_heard_of_does_not_keep_its_slots_for_these_few() -> None:
+    live(501_096, (*EVERYTHING, *API_FAULTS, *API_FAULTS))
+
+
+@pytest.mark.parametrize("seed", [249, 408])
+def test_a_record_is_written_only_over_the_version_that_was_seen_or_no_rest_is_found(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(seed, LEADERS)
+    monkeypatch.setattr(Api, "writes_over_anything", True)
+    with pytest.raises(AssertionError):
+        live(seed, LEADERS)
 
 
 def test_an_owner_that_dies_with_an_epoch_nobody_has_heard_of_does_not_win_its_slots_back() -> None:
-    live(102_380, (*FAULTS, *WISHES, *BY_HAND), version="8.0.1")
+    live(102_380, EVERYTHING, version="8.0.1")
 
 
 @pytest.mark.parametrize(
@@ -69,4 +104,5 @@ def _live_each(seeds: range) -> None:
 @pytest.mark.parametrize("first", range(10_000, 12_000, 250))
 def test_two_thousand_lives_of_all_sorts_come_to_rest(first: int) -> None:
     for seed in range(first, first + 250):
-        live(seed, (*FAULTS, *WISHES, *BY_HAND), version="8.0.1" if seed % 10 == 0 else "9.1.2")
+        events = EVERYTHING if seed % 2 else (*EVERYTHING, *API_FAULTS)
+        live(seed, events, version="8.0.1" if seed % 10 == 0 else "9.1.2")

@@ -1,8 +1,8 @@
 """Bringing live settings to servers, to all of them at the same time.
 
 Owns: the orders, what is told of them, and what their failures mean; that nothing waits for long for one that does not
-answer, and that a refusal stands until that server takes them or is told of others. Refuses to know: which settings these are, and who
-needs them (core/shard/settings.py).
+answer, and that a refusal stands until that server takes them or is told of others.
+Refuses to know: which settings these are, and who needs them (core/shard/settings.py).
 """
 
 import asyncio

@@ -165,8 +165,8 @@ def _ids(facts: ClusterFacts, voices: Mapping[str, NodesView], nodes: Mapping[st
 def _settle(nodes: Mapping[str, NodeTruth], voices: Container[str]) -> tuple[dict[str, NodeTruth], Slots]:
     """Give each slot to the claim of the highest epoch; two who claim it themselves dispute it.
 
-    In one epoch a member comes before an id that is nobody's: who was elected after a server had died with an epoch that
-    few had heard of may have got the same, and these few would never believe it.
+    In one epoch a member comes before an id that is nobody's: whoever was elected after a server had died with an epoch
+    that few had heard of may have got the same, and these few would never believe it.
     """
     taken, claimed, disputed = NO_SLOTS, NO_SLOTS, NO_SLOTS
     settled = dict(nodes)

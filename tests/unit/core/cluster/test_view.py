@@ -49,7 +49,7 @@ def test_the_old_claim_of_a_silent_node_is_no_dispute() -> None:
 
 
 def test_in_one_epoch_a_member_comes_before_an_id_that_nobody_lives_under() -> None:
-    """Its server had lost its disk before others than one had heard of its epoch, which its heir got from the others."""
+    """Its server had lost its disk when only one had heard of its epoch; the others elected its heir in the same."""
     lost = {"c-0-1": {"id": "0" * 40, "slots": slots("0-5461"), "epoch": 9}, "c-0-0": {"slots": NO_SLOTS}}
     world = with_node(with_node(formed(), "c-0-0", epoch=9), "c-1-0", sees=lost)
     view = merge_views(facts(world))
