@@ -39,8 +39,8 @@ OPERATOR_WITHIN_S = 0.3
 # An agent that comes back beside a running primary does not know yet who would grant what.
 FIRST_LOOK_AFTER_S = 0.3
 ASK_EVERY_S = 0.25
-# Leave lasts longer there: many ask few.
-ASK_EVERY_S_IN_CLUSTER = 1.0
+# Leave lasts longer there: many ask few. More than twice, or the operator would be asked, too.
+ASKED_WHILE_LEAVE_LASTS = 2.5
 
 
 class RecordAsked(Protocol):
@@ -85,7 +85,9 @@ class LicenceKeeper:
     @property
     def ask_every_s(self) -> float:
         """The pace at which peers are asked."""
-        return ASK_EVERY_S_IN_CLUSTER if self._is_elected() else ASK_EVERY_S
+        if not self._is_elected():
+            return ASK_EVERY_S
+        return max(TICK_S, self._terms.fence_after_ms / 1000 / ASKED_WHILE_LEAVE_LASTS)
 
     @property
     def _terms(self) -> Terms:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from valkey_operator.api.rules import LONGEST_SHARDED_NAME
 from valkey_operator.core.cluster.facts import Sleep
 from valkey_operator.core.cluster.failover import HANDOVER_S
+from valkey_operator.core.cluster.leave import FENCED_BEFORE_MS, SHORTEST_FENCE_AFTER_MS
 from valkey_operator.core.effective import EffectiveCluster
 from valkey_operator.core.quantity import parse_quantity
 from valkey_operator.core.render.directives import NODE_TIMEOUT, REPLICA_MIGRATION, Origin, directives_for, origin_of
@@ -18,8 +19,8 @@ from valkey_operator.valkey.live import parse_memory
 
 MOST_LOGGED = 32
 """So many migrations that have ended are told by an agent, which has its own word for it."""
-LEAST_NODE_TIMEOUT_MS = 500
-"""Servers ping each other about once a second; one that is only busy must not be taken for failed."""
+LEAST_NODE_TIMEOUT_MS = SHORTEST_FENCE_AFTER_MS + FENCED_BEFORE_MS
+"""One that is only busy must not be taken for failed either: servers ping each other about once a second."""
 
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
@@ -85,7 +86,10 @@ def _check_node_timeout(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Pr
     if not (text.isascii() and text.isdecimal()):
         yield _problem(origin, "it must be a whole number of milliseconds; or use spec.cluster.nodeTimeout")
     elif int(text) < LEAST_NODE_TIMEOUT_MS:
-        yield _problem(origin, f"a busy server would be taken for failed; give at least {LEAST_NODE_TIMEOUT_MS} ms")
+        yield _problem(
+            origin,
+            f"leave to write would end before it can be asked for again; give at least {LEAST_NODE_TIMEOUT_MS} ms",
+        )
 
 
 def _check_replica_migration(spec: EffectiveCluster, maps: ConfigMaps) -> Iterator[Problem]:

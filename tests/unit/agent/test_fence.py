@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support import build
@@ -49,7 +50,7 @@ def play(folder: Path, run: Callable[[LicenceKeeper], Coroutine[None, None, None
     asyncio.run(story())
 
 
-IN_CLUSTER = Terms(sets=(("c-1-0", "c-2-0"),), fence_after_ms=60_000, least_replicas=1, elected=True)
+IN_CLUSTER = Terms(sets=(("c-1-0", "c-2-0"),), fence_after_ms=2_500, least_replicas=1, elected=True)
 
 
 def facts_of(role: Role, terms: Terms | None, state: ProcessState = ProcessState.RUNNING) -> Facts:
@@ -80,11 +81,15 @@ def test_a_fence_in_a_cluster_forbids_writes_and_elections_at_once() -> None:
     assert fence_command(FENCED) == (*words, FENCED)
 
 
-def test_a_cluster_node_asks_the_others_once_a_second_also_before_its_server_runs(tmp_path: Path) -> None:
+def test_a_cluster_node_asks_the_others_more_than_twice_while_leave_lasts_also_before_its_server_runs(
+    tmp_path: Path,
+) -> None:
     async def run(keeper: LicenceKeeper) -> None:
         assert keeper.ask_every_s == 0.25
         assert await keeper.accept(IN_CLUSTER, 1.5)
         assert keeper.ask_every_s == 1.0
+        assert await keeper.accept(msgspec.structs.replace(IN_CLUSTER, fence_after_ms=500), 1.5)
+        assert keeper.ask_every_s == 0.2
         assert keeper.wanted_peers() == {"c-1-0", "c-2-0"}
 
     play(tmp_path, run)

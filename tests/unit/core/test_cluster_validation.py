@@ -37,12 +37,12 @@ TABLE: list[tuple[str, dict[str, Any], str]] = [
     (
         "a timeout too short",
         {"cluster": {"nodeTimeout": "100ms"}},
-        "spec.cluster.nodeTimeout is '100ms': .*at least 500 ms",
+        "spec.cluster.nodeTimeout is '100ms': .*at least 1000 ms",
     ),
     (
         "a timeout too short in config, which wins over the field",
         {"cluster": {"nodeTimeout": "15s"}, "config": {"cluster-node-timeout": 10}},
-        "spec.config.cluster-node-timeout is 10: .*at least 500 ms",
+        "spec.config.cluster-node-timeout is 10: .*at least 1000 ms",
     ),
     (
         "a timeout with a unit in config",

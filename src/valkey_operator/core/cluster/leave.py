@@ -16,10 +16,13 @@ from valkey_operator.valkey.terms import Sets, Terms
 
 MOST_WITNESSES = 7
 FENCE_AFTER_MS = 2500
-"""Others are asked once a second, so that a lost answer costs nobody its leave."""
+"""The longest. Others are asked 2.5 times meanwhile (agent/fence.py), so that a lost answer costs nobody its leave."""
+SHORTEST_FENCE_AFTER_MS = 500
+FENCED_BEFORE_MS = 500
+"""As long before the servers take anybody for failed: a side that is cut off elects nobody while it has leave."""
 MISSED_AFTER_MS = 3000
 RUNS_OUT_AFTER_S = FENCE_AFTER_MS / 1000 * 1.01 + 0.7
-"""A little more than leave lasts: clocks differ in their pace, and a fence takes its time (agent/fence.py)."""
+"""A little more than leave ever lasts: clocks differ in their pace, and a fence takes its time (agent/fence.py)."""
 
 
 def witnesses_of(cluster: str, shards: int, replicas: int) -> tuple[str, ...]:
@@ -31,11 +34,16 @@ def witnesses_of(cluster: str, shards: int, replicas: int) -> tuple[str, ...]:
     return tuple(node_name(node_name(cluster, shard), index) for shard, index in sorted(chosen))
 
 
+def fence_after_ms(node_timeout_s: float) -> int:
+    """How long leave lasts: less than it takes the servers to elect somebody. A shorter timeout is refused."""
+    return max(SHORTEST_FENCE_AFTER_MS, min(FENCE_AFTER_MS, round(node_timeout_s * 1000) - FENCED_BEFORE_MS))
+
+
 def terms_of(facts: ClusterFacts, leave: Leave, node: str) -> Terms:
     """On which terms a node takes writes and may be elected."""
     return Terms(
         sets=_sets_for(node, leave.witnesses),
-        fence_after_ms=FENCE_AFTER_MS,
+        fence_after_ms=fence_after_ms(facts.node_timeout_s),
         missed_after_ms=MISSED_AFTER_MS,
         least_replicas=facts.least_replicas,
         elected=True,

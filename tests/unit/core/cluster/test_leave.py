@@ -8,7 +8,14 @@ import pytest
 from tests.support.clusters import facts, formed, with_node
 from valkey_operator.agent.licence import NEVER, Grants, good_until
 from valkey_operator.core.cluster.facts import ClusterFacts, Leave
-from valkey_operator.core.cluster.leave import is_run_out, is_told, terms_of, witnesses_of
+from valkey_operator.core.cluster.leave import (
+    FENCE_AFTER_MS,
+    fence_after_ms,
+    is_run_out,
+    is_told,
+    terms_of,
+    witnesses_of,
+)
 
 ALL = witnesses_of("c", 3, 2)
 
@@ -79,3 +86,17 @@ def test_a_node_is_told_once_it_is_bound_by_the_present_terms_in_the_present_epo
     assert told == set(ALL) - {"c-0-1", "c-1-0"}
     stricter = msgspec.structs.replace(found, least_replicas=1)
     assert not any(is_told(stricter, leave, each) for each in stricter.members)
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "expected"), [(0.1, 500), (1.0, 500), (2.0, 1500), (3.0, 2500), (5.0, 2500), (60.0, 2500)]
+)
+def test_leave_ends_half_a_second_before_the_servers_take_anybody_for_failed(timeout_s: float, expected: int) -> None:
+    assert fence_after_ms(timeout_s) == expected <= FENCE_AFTER_MS
+
+
+def test_a_node_is_told_how_long_its_leave_lasts_at_this_node_timeout() -> None:
+    known = facts(formed(), node_timeout_s=1.5)
+    leave = known.record.leave
+    assert leave is not None
+    assert terms_of(known, leave, "c-0-0").fence_after_ms == 1000
