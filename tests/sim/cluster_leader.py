@@ -151,7 +151,8 @@ class Leader:
         for name in removable(cluster):
             if watch_removal:
                 watch_removal(facts, name)
-            self.world.remove(name, keeps_volume=facts.member(name).shard < self.spec.shards or not self.spec.replicas)
+            stays = self.world.nodes[name].shard < self.spec.shards
+            self.world.remove(name, keeps_volume=stays or self.spec.replicas == 0)
         for shard, index in sorted(needed_places(facts)):
             name = f"c-{shard}-{index}"
             if name not in self.world.nodes:

@@ -74,9 +74,10 @@ class Bringing:
     """Settings for three nodes, and what was told of them."""
 
     def __init__(self) -> None:
-        self.agents: Any = Agents()
+        self.agents = Agents()
         self.told: list[str] = []
-        self._settings = LiveSettings(self.agents)
+        agents: Any = self.agents
+        self._settings = LiveSettings(agents)
 
     async def bring(self, hz: str = "20") -> list[Problem]:
         asked = wanted({"hz": hz})
