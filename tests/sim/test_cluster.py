@@ -16,8 +16,10 @@ from tests.sim.cluster_faults import (
     change_shards,
     cut_most,
     cut_one,
+    kill_all,
     kill_one,
     mend_network,
+    open_by_hand,
     sleep,
 )
 from tests.sim.cluster_leader import Leader
@@ -25,6 +27,7 @@ from tests.sim.cluster_world import World
 
 BATCH = 20
 CUTS = (cut_most, kill_one, cut_one, kill_one, mend_network)
+DEATHS = (kill_one, kill_one, kill_all, change_shards, open_by_hand, open_by_hand)
 EVERYTHING = (*FAULTS, *WISHES, *BY_HAND)
 LEADERS = (change_shards, change_replicas, sleep, pause_the_leader, pause_the_leader, let_the_cache_lag)
 
@@ -73,8 +76,18 @@ def test_a_record_is_written_only_over_the_version_that_was_seen_or_no_rest_is_f
         live(seed, LEADERS)
 
 
-def test_an_owner_that_dies_with_an_epoch_nobody_has_heard_of_does_not_win_its_slots_back() -> None:
+def test_a_slot_is_not_lost_between_two_whose_epochs_are_raised_at_the_same_time() -> None:
+    live(102_061, EVERYTHING, version="8.0.1")
+
+
+def test_an_owner_that_dies_with_an_epoch_nobody_has_heard_of_does_not_win_its_slots_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     live(102_380, EVERYTHING, version="8.0.1")
+    live(102_175, DEATHS, version="8.0.1")
+    monkeypatch.setattr("valkey_operator.core.cluster.gate._outranked_successor", lambda *_: None)
+    with pytest.raises(AssertionError, match="lost 2 confirmed writes"):
+        live(102_175, DEATHS, version="8.0.1")
 
 
 @pytest.mark.parametrize(

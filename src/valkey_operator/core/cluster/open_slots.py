@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from valkey_operator.core.cluster.facts import Member, runs
 from valkey_operator.core.cluster.roles import Cluster, is_primary
 from valkey_operator.core.cluster.steps import ClusterPlan, Migrate, MigrationKind, SettleSlots
+from valkey_operator.core.cluster.view import NodeTruth
+from valkey_operator.valkey.cluster_nodes import NodesView
 from valkey_operator.valkey.slots import Slots, slot_range, union
 
 Closing = SettleSlots | Migrate
@@ -19,19 +21,28 @@ def close_slots(cluster: Cluster) -> ClusterPlan:
     """The next step for each open slot, those of one sort together."""
     steps = [step for step in (*_given(cluster), *_taken(cluster)) if step.slots]
     late = [step for step in steps if isinstance(step, SettleSlots) and _is_outdated(cluster, step)]
-    waits = tuple(f"{step.node} to learn who has got its slots, before it gets {step.slots}" for step in late)
+    waits = tuple(f"{step.node} to learn what others have got, before it gets {step.slots}" for step in late)
     return ClusterPlan(steps=tuple(step for step in steps if step not in late), waits_for=waits)
 
 
 def _is_outdated(cluster: Cluster, step: SettleSlots) -> bool:
-    """Whether a node that gets a slot does not know yet that others have got some of its own, as after a restart.
+    """Whether a node that gets a slot does not know yet what others have got.
 
-    Its epoch would be raised by that, and it would have them back, with the data of then.
+    Slots of its own, as after a restart: its epoch would be raised by that, and it would have them back, with the data
+    of then. Or that the giver's epoch was raised: its own would stay lower, and others would tell it that the slot is
+    still the giver's, which has it no more. Then nobody has it, and its keys are deleted.
     """
     member = cluster.facts.member(step.node)
     if step.owner is None or member is None or member.seen is None:
         return False
-    return bool((member.seen.myself.slots & cluster.view.disputed) - cluster.view.open_slots)
+    is_behind = bool((member.seen.myself.slots & cluster.view.disputed) - cluster.view.open_slots)
+    givers = (each for each in cluster.view.nodes.values() if each.slots & step.slots and each.id != step.owner)
+    return is_behind or any(_knows_older(member.seen, each) for each in givers)
+
+
+def _knows_older(seen: NodesView, giver: NodeTruth) -> bool:
+    line = seen.line(giver.id)
+    return line is not None and line.epoch < giver.epoch
 
 
 def _given(cluster: Cluster) -> Iterator[Closing]:

@@ -193,7 +193,15 @@ class TestASlotThatWasLeftOpen:
         world = with_node(self.keys(self.OPEN, c_0_0=0), "c-1-1", primary=None, slots=slots("5462-10922"), epoch=9)
         found = plan(world)
         assert not [step for step in found.steps if isinstance(step, SettleSlots)]
-        assert "c-1-0 to learn who has got its slots, before it gets 7" in found.waits_for
+        assert "c-1-0 to learn what others have got, before it gets 7" in found.waits_for
+
+    def test_waits_while_its_target_has_not_heard_of_the_higher_epoch_that_its_source_has_got(self) -> None:
+        """With a lower one it would lose the slot to a source that has given it away."""
+        world = with_node(self.keys(self.OPEN, c_0_0=0), "c-0-0", epoch=9)
+        found = plan(with_node(world, "c-1-0", sees={"c-0-0": {"epoch": 1}}))
+        assert not [step for step in found.steps if isinstance(step, SettleSlots)]
+        assert "c-1-0 to learn what others have got, before it gets 7" in found.waits_for
+        assert plan(world).steps == (SettleSlots(node="c-1-0", slots=slots("7"), owner=id_of("c-1-0")),)
 
     def test_is_closed_where_its_target_is_a_replica_that_others_follow(self) -> None:
         world = with_node(formed(3, 3), "c-0-0", gives={7: "c-1-1"})
