@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.sim import virtual_time
 from valkey_operator.agent.cluster_server import LANES, ClusterServer
 from valkey_operator.agent.server import Words
 from valkey_operator.agent.slot_moves import FIRST_PORTION, MOST_PORTION, Route, move_keys, next_portion
@@ -62,7 +63,7 @@ def sent_by(source: Source, *, until_s: float, end_s: float) -> Source:
         wires: Any = connection
         await move_keys(wires, [0], ROUTE, until=now + until_s, end_by=now + end_s)
 
-    asyncio.run(run())
+    virtual_time.run(run(), seed=1)
     return source
 
 
