@@ -8,10 +8,13 @@ import pytest
 
 from tests.sim import virtual_time
 from valkey_operator.agent.cluster_server import LANES, ClusterServer
+from valkey_operator.agent.report import Facts, Report
 from valkey_operator.agent.server import Words
 from valkey_operator.agent.slot_moves import FIRST_PORTION, MOST_PORTION, Route, move_keys, next_portion
+from valkey_operator.agent.watch import ProcessId, Watched
 from valkey_operator.valkey.boot import Address
 from valkey_operator.valkey.slots import slot_range
+from valkey_operator.valkey.states import ProcessState
 
 ROUTE = Route(target=Address("10.0.0.9", 6379), user="default", password=None, idle_ms=2500)
 IDLE = 5
@@ -98,19 +101,23 @@ def test_slots_are_opened_within_the_time_for_all_of_them_and_not_for_each() -> 
 
     class RunningNode:
         connection = Lane()
+        report = Report(
+            pod_uid="uid",
+            boot_id="boot",
+            agent_version="",
+            seq=1,
+            facts=Facts(process=Watched(ProcessState.RUNNING, ProcessId(7, 1), 1)),
+        )
 
         @staticmethod
         def another_connection() -> Lane:
             return Lane()
 
-    async def run(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(RunningNode, "report", type("Told", (), {"facts": None}), raising=False)
-        monkeypatch.setattr("valkey_operator.agent.cluster_server.check_running", lambda _: None)
+    async def run() -> None:
         node: Any = RunningNode()
         await ClusterServer(node).set_slots(slot_range(0, 63), "MIGRATING", "a" * 40, within_s=0.5)
 
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        asyncio.run(run(monkeypatch))
+    virtual_time.run(run(), seed=1)
     first, *others = waits_s
     assert len(others) == LANES
     assert first <= 0.5
