@@ -8,15 +8,15 @@ AOF = {"aof": {"enabled": True, "fsync": "always"}}
 
 
 def lead_from(shop: Shop, node: str) -> None:
-    """Make a node primary: it alone keeps its memory."""
-    status = shop.wait_for_state("Ready")
-    if status["primary"] == node:
-        return
-    others = [each["name"] for each in status["nodes"] if each["name"] != node]
-    for other in sorted(others, key=lambda name: name == status["primary"]):
-        shop.kill_server(other)
-    wait_for_other_primary(shop, status["primary"])
-    assert shop.wait_for_state("Ready")["primary"] == node
+    """Make a node primary."""
+    shop.wait_for_state("Ready")
+    shop.cluster.kubectl("annotate", "valkey", "cart", f"--namespace={shop.namespace}", f"valkey.io/primary={node}")
+    shop.cluster.wait_for(
+        f"{node} to be primary",
+        lambda: True if shop.status().get("primary") == node else None,
+        shop.namespace,
+    )
+    shop.wait_for_state("Ready")
 
 
 def wait_for_other_primary(shop: Shop, former: str) -> None:

@@ -4,6 +4,7 @@ Owns: the format. Refuses to know: what is worth logging.
 """
 
 import logging
+import os
 import sys
 from typing import TextIO
 
@@ -32,6 +33,8 @@ def configure_logs(level: str, stream: TextIO | None = None) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    # gRPC's core writes lines of its own form, past every handler; what fails it also raises. Read when it is imported.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # The HTTP client logs every request at info; a request is our business at debug only.
     logging.getLogger("httpx2").setLevel("DEBUG" if level == "debug" else "WARNING")
     structlog.configure(
