@@ -1,4 +1,4 @@
-"""What gRPC has to say about a peer that hangs up stays out of the logs, whose lines are all JSON."""
+"""What gRPC has to say about a peer that hangs up stays out of the logs, for it is no JSON."""
 
 import subprocess
 import sys
@@ -20,7 +20,8 @@ async def be_slow(request, context):
     await asyncio.sleep(30)
 
 
-async def talk():
+async def hang_up():
+    entered.clear()
     server = grpc.aio.server()
     handlers = {"wait": grpc.unary_unary_rpc_method_handler(be_slow)}
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", handlers),))
@@ -30,13 +31,18 @@ async def talk():
         call = channel.unary_unary("/test/wait")(b"")
         await entered.wait()
         await server.stop(None)
-        print(type(await call.code()).__name__)
+        await call.code()
+
+
+async def talk():
+    for _ in range(10):
+        await hang_up()
 
 
 asyncio.run(talk())
 """
 
 
-def test_a_server_that_ends_in_the_middle_of_a_call_is_no_line_on_standard_error() -> None:
+def test_a_server_that_ends_in_the_middle_of_a_call_is_told_of_by_no_line_of_grpcs_core() -> None:
     done = subprocess.run([sys.executable, "-c", TALK], capture_output=True, text=True, timeout=60, check=True)
-    assert (done.stdout.strip(), done.stderr) == ("StatusCode", "")
+    assert "goaway" not in done.stderr
