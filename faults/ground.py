@@ -62,6 +62,13 @@ class Ground:
         primary = self.primary()
         return sorted(node for node in self.shop.pods() if node != primary)
 
+    def a_replica(self, number: int) -> str:
+        """One of them; raises NotThereError while there is none."""
+        found = self.replicas()
+        if not found:
+            raise NotThereError("no pod but the primary's")
+        return found[number % len(found)]
+
     def machine_of_primary(self) -> str:
         """Unless clients are there."""
         return self.breakable(self.machine_of(self.primary()))

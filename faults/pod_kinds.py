@@ -38,8 +38,7 @@ class KillReplica(Kind):
     promise = Promise.HARMLESS
 
     def stage(self) -> str:
-        replicas = self.ground.replicas()
-        pod = self.ground.pod_of(replicas[self.variant % len(replicas)])
+        pod = self.ground.pod_of(self.ground.a_replica(self.variant))
         pods.kill(self.ground.layout, pod, **SERVER)
         return f"kill -9 of the server of {pod}"
 
@@ -111,8 +110,7 @@ class SwitchOver(Kind):
         self.ground.annotate(PRIMARY_ANNOTATION, None)
 
     def stage(self) -> str:
-        replicas = self.ground.replicas()
-        node = replicas[self.variant % len(replicas)]
+        node = self.ground.a_replica(self.variant)
         self.ground.annotate(PRIMARY_ANNOTATION, node)
         return f"{node} wished for as primary"
 
