@@ -53,6 +53,14 @@ def test_every_live_directive_takes_its_built_in_value_all_of_them_at_once(versi
         assert client.config_get(*known) == known
 
 
+def test_a_directive_that_no_list_shows_is_taken_all_the_same(version: str) -> None:
+    with running(version) as server, server.client() as client:
+        name = "cluster-ping-interval"
+        assert client.config_get(name) == {name: DEFAULTS[name]}
+        assert client.config_set(name, "500")
+        assert client.config_get(name) == {name: "500"}
+
+
 def test_an_alias_is_the_same_directive(version: str) -> None:
     with running(version) as server, server.client() as client:
         found = client.config_get("*")

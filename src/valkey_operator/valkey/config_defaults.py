@@ -61,6 +61,7 @@ _DEFAULTS = """
     cluster-manual-failover-timeout 5000
     cluster-migration-barrier 1
     cluster-node-timeout 15000
+    cluster-ping-interval 0
     cluster-preferred-endpoint-type ip
     cluster-replica-validity-factor 10
     cluster-require-full-coverage yes

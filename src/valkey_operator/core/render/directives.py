@@ -25,9 +25,11 @@ Directives = dict[str, list[str]]
 """Each directive, under its one name, with its occurrences."""
 
 NODE_TIMEOUT = "cluster-node-timeout"
+_PING_INTERVAL = "cluster-ping-interval"
 REPLICA_MIGRATION = "cluster-allow-replica-migration"
 _MIGRATION_BARRIER = "cluster-migration-barrier"
 ZONE = "availability-zone"
+_PINGS_PER_TIMEOUT = 10
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 
@@ -43,6 +45,7 @@ _FIELDS = {
     "min-replicas-max-lag": "replication.minReplicasMaxLag",
     "repl-backlog-size": "replication.backlogSize",
     NODE_TIMEOUT: "cluster.nodeTimeout",
+    _PING_INTERVAL: "cluster.nodeTimeout",
     "replica-read-only": "cluster.replicaReadOnly",
     "cluster-allow-reads-when-down": "cluster.allowReadsWhenDown",
     REPLICA_MIGRATION: "cluster.migrationBarrier",
@@ -129,9 +132,11 @@ def _replication(replication: EffectiveReplication) -> dict[str, ConfigValue]:
 
 
 def _cluster(settings: EffectiveClusterSettings) -> dict[str, ConfigValue]:
-    barrier = settings.migration_barrier
+    barrier, node_timeout_ms = settings.migration_barrier, parse_duration_ms(settings.node_timeout)
     return {
-        NODE_TIMEOUT: parse_duration_ms(settings.node_timeout),
+        NODE_TIMEOUT: node_timeout_ms,
+        # The timeout runs from a ping without an answer: by themselves servers may send it half a timeout later.
+        _PING_INTERVAL: node_timeout_ms // _PINGS_PER_TIMEOUT,
         "replica-read-only": settings.replica_read_only,
         "cluster-allow-reads-when-down": settings.allow_reads_when_down,
         # A replica that moves by itself, and an operator that places it, would undo each other's work.

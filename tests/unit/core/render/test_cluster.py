@@ -78,11 +78,17 @@ def test_no_record_decides_about_starts_where_the_servers_elect_their_primaries(
 def test_fields_of_the_cluster_become_directives() -> None:
     assert {
         "cluster-node-timeout": ["5000"],
+        "cluster-ping-interval": ["500"],
         "replica-read-only": ["yes"],
         "cluster-allow-reads-when-down": ["no"],
         "cluster-allow-replica-migration": ["no"],
     }.items() <= directives().items()
     assert "cluster-migration-barrier" not in directives()
+
+
+def test_nodes_ping_each_other_more_often_where_they_are_to_be_missed_sooner_unless_the_user_says_how_often() -> None:
+    assert directives(cluster={"nodeTimeout": "2s"})["cluster-ping-interval"] == ["200"]
+    assert directives(config={"cluster-ping-interval": 0})["cluster-ping-interval"] == ["0"]
 
 
 def test_a_barrier_lets_replicas_move_by_themselves() -> None:
