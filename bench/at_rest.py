@@ -1,4 +1,4 @@
-"""What objects of ours cost when nothing happens: requests to the API server, memory of operator and agents.
+"""What objects of ours cost when nothing happens: requests to the API server, memory and CPU of operator and agents.
 
 Owns: how long it is waited until all rests, and what is counted then. Refuses to know: which objects there are.
 """
@@ -6,9 +6,9 @@ Owns: how long it is waited until all rests, and what is counted then. Refuses t
 import re
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from bench.processes import cgroup_without_cache, cpu_seconds, memory, processes
 from bench.results_file import summary
 from tests.e2e.cluster import Cluster, Manifest
 
@@ -19,7 +19,6 @@ TERM = "valkey_operator_leader_term"
 READY_S = 300
 # The last events are sent, the last status is written.
 SETTLED_S = 60
-MIB = 2**20
 # Whoever leads renews the lease, the others read it; a watch is opened anew every few minutes.
 _RENEWALS = (re.compile(r'method="(GET|PUT)",resource="leases"'), re.compile(r'method="WATCH"'))
 
@@ -41,37 +40,6 @@ def sent_between(before: dict[str, float], after: dict[str, float]) -> dict[str,
     return {key.removeprefix(REQUESTS): count for key, count in counts.items() if count}
 
 
-def processes(testbed: str, program: str) -> list[int]:
-    """Of our programs in containers of one testbed."""
-    found = []
-    for path in Path("/proc").iterdir():
-        try:
-            command = (path / "cmdline").read_bytes().split(b"\0") if path.name.isdecimal() else []
-            is_ours = f"/testbed-{testbed}/" in (path / "cgroup").read_text() if command else False
-        except OSError:
-            continue
-        if is_ours and command[0].endswith(b"python3") and {b"valkey_operator", program.encode()} <= set(command):
-            found.append(int(path.name))
-    return found
-
-
-def memory(pid: int) -> dict[str, float]:
-    """Resident and anonymous memory of one process, MiB."""
-    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
-    return {name: int(fields[name].split()[0]) * 1024 / MIB for name in ("VmRSS", "RssAnon")}
-
-
-def cgroup_without_cache(pid: int) -> float:
-    """What the container of a process is charged for, without the page cache, MiB."""
-    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    unified = next((line.split("::")[1] for line in lines if line.startswith("0::")), None)
-    legacy = next((line.split(":", 2)[2] for line in lines if ":memory:" in line), None)
-    folder = Path(f"/sys/fs/cgroup/memory{legacy}") if legacy else Path(f"/sys/fs/cgroup{unified}")
-    usage = folder / ("memory.usage_in_bytes" if legacy else "memory.current")
-    stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-    return (int(usage.read_text()) - int(stat["total_cache" if legacy else "file"])) / MIB
-
-
 def beyond_renewals(sent: Mapping[str, float]) -> dict[str, float]:
     """Requests that are neither for the lease nor to open a watch."""
     return {key: count for key, count in sent.items() if not any(each.search(key) for each in _RENEWALS)}
@@ -85,16 +53,20 @@ def rest(cluster: Cluster, kind: str, manifests: Sequence[Manifest], seconds: fl
         cluster.apply(*manifests, namespace=namespace)
         wait_until_ready(cluster, kind, namespace)
         time.sleep(SETTLED_S)
+        operators, agents = processes(testbed, "operator"), processes(testbed, "agent")
+        used = {pid: cpu_seconds(pid) for pid in (*operators, *agents)}
         requests = requests_of(cluster, seconds)
-        operators = sorted(cgroup_without_cache(pid) for pid in processes(testbed, "operator"))
-        agents = [memory(pid) for pid in processes(testbed, "agent")]
+        cpu = {pid: (cpu_seconds(pid) - before) / seconds * 100 for pid, before in used.items()}
+        memories = [memory(pid) for pid in agents]
         return {
             "seconds": seconds,
             "requests": requests,
             "beyond_renewals": {who: beyond_renewals(sent) for who, sent in requests.items()},
-            "operators_cgroup_mib": [round(each, 1) for each in operators],
-            "agents_rss_mib": summary([each["VmRSS"] for each in agents]),
-            "agents_anonymous_mib": summary([each["RssAnon"] for each in agents]),
+            "operators_cgroup_mib": sorted(round(cgroup_without_cache(pid), 1) for pid in operators),
+            "operators_cpu_percent": sorted(round(cpu[pid], 2) for pid in operators),
+            "agents_rss_mib": summary([each["VmRSS"] for each in memories]),
+            "agents_anonymous_mib": summary([each["RssAnon"] for each in memories]),
+            "agents_cpu_percent": summary([cpu[pid] for pid in agents]),
         }
 
 
