@@ -71,6 +71,20 @@ def test_a_server_that_hangs_is_killed_as_ordered_and_one_that_answers_is_not(ve
     with_agent(version, tmp_path, talk)
 
 
+def test_a_server_that_has_just_died_takes_no_terms(version: str, tmp_path: Path) -> None:
+    """They say who could take over from it, which must not change then."""
+
+    async def talk(made: Pod, agent: Agent) -> None:
+        await agent.open(pb.START_KIND_WRITABLE_PRIMARY)
+        await agent.obey("Bind", pb.BindRequest(order=ORDER))
+        made.processes[-1].kill()
+        made.processes[-1].wait(timeout=DEADLINE_S)
+        result = await agent.service.obey("Bind", pb.BindRequest(order=ORDER))
+        assert result.outcome == pb.OUTCOME_NOT_RUNNING, result
+
+    with_agent(version, tmp_path, talk)
+
+
 def test_a_node_whose_server_does_not_answer_tells_what_it_knows_instead_of_nothing(
     version: str, tmp_path: Path
 ) -> None:

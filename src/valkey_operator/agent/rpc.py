@@ -164,6 +164,7 @@ class AgentService:
     async def _bind_running(self, request: pb.BindRequest) -> None:
         """One at the gate may be let in by a record that is older than these terms; a cluster node never is."""
         if not request.terms.elected:
+            await self._node.refresh()
             self._running()
         await self._bind(terms_in(request.terms))
 

@@ -130,9 +130,10 @@ def _upkeep(facts: ShardFacts, primary: Member, promotable: list[str]) -> list[S
     record, view = facts.record, primary.view
     if view is None:
         return []
+    listed = record.promotable or []
     same_history = record.replication_id == view.replication_id
     same_pod = record.primary_pod == primary.pod_uid or not promotable
-    if promotable == (record.promotable or []) and same_history and same_pod:
+    if promotable == listed and same_history and same_pod:
         return _bind(primary, view.terms, terms_of(facts))
     changed = msgspec.structs.replace(
         record,
@@ -142,9 +143,11 @@ def _upkeep(facts: ShardFacts, primary: Member, promotable: list[str]) -> list[S
         first_offset=record.first_offset if same_history else view.offset,
     )
     message = f"{', '.join(promotable) or 'nobody'} could take over from {primary.name}"
-    between = terms_between(facts, record.promotable, promotable)
+    between = terms_between(facts, listed, promotable)
+    # It may have died since: then who is taken off has the only whole copy. A server that is gone takes no terms.
+    must_say_that_it_runs = not set(listed) <= set(promotable)
     return [
-        *_bind(primary, view.terms, between),
+        *_bind(primary, None if must_say_that_it_runs else view.terms, between),
         SwapRecord(record=changed, reason=Reason.MEMBERS_CHANGED, message=message),
         *_bind(primary, between, terms_between(facts, promotable, promotable)),
     ]

@@ -226,6 +226,14 @@ class TestWhoCouldTakeOver:
         names = [type(step).__name__ for step in plan.steps]
         assert names == ["Bind", "SwapRecord", "Bind", "Open", "Follow"]
 
+    def test_nobody_is_taken_off_the_list_before_the_primary_has_said_that_it_runs(self) -> None:
+        """It may have died since it was last heard: then who could take over has the only whole copy."""
+        primary = member("x-0", a_primary(terms=Terms(sets=(("x-1",),))))
+        replica = member("x-1", replica_of("x-0"), wanted=False)
+        plan = plan_shard(facts(primary, replica, on_record=record(promotable=["x-1"])))
+        assert [type(step).__name__ for step in plan.steps] == ["Bind", "SwapRecord", "Bind"]
+        assert plan.steps[0] == Bind(node="x-0", terms=Terms(sets=(("x-1",),)))
+
     def test_who_is_new_on_the_list_waits_until_all_others_follow(self) -> None:
         plan = plan_shard(facts(member("x-0", a_primary()), member("x-1", parked()), member("x-2", replica_of("x-0"))))
         names = [type(step).__name__ for step in plan.steps]
