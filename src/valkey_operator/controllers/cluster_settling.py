@@ -26,6 +26,7 @@ from valkey_operator.core.cluster.plan import plan_cluster
 from valkey_operator.core.cluster.pods import role_labels
 from valkey_operator.core.cluster.record import memory_of
 from valkey_operator.core.cluster.retries import with_outcomes
+from valkey_operator.core.cluster.scale import removable
 from valkey_operator.core.cluster.steps import Migrate, Remember, Step
 from valkey_operator.core.version_change import check_image
 from valkey_operator.kube.objects import Key
@@ -170,7 +171,11 @@ class ClusterSettler:
         )
 
     async def _remove_nodes(self, case: ClusterCase) -> None:
+        """By what agents say when they are asked: a primary may have died since, and who goes have the only copy."""
         _, sight = await self._look(case)
+        if case.spec.replicas and removable(sight.cluster):
+            await self._steps.look(sight, at_all=True)
+            _, sight = await self._look(case)
         await self._remover.remove(case, sight)
 
     def _end(self, case: ClusterCase, rest: Rest) -> End:

@@ -417,6 +417,20 @@ def test_more_shards_get_nodes_and_fewer_nodes_go_once_nobody_misses_them() -> N
     play(scene)
 
 
+def test_no_replica_goes_before_its_primary_was_asked_whether_it_still_runs() -> None:
+    async def scene(stage: Stage) -> None:
+        await running(stage)
+        await stage.reconcile()
+        stage.silent = {"c-1-0"}
+        stage.pulled.clear()
+        stage.write(replicas=1, generation=2)
+        await stage.reconcile()
+        # Those of the other primaries go: these have answered.
+        assert stage.api.names("valkeynodes") == ["c-0-0", "c-1-0", "c-1-1", "c-2-0"]
+
+    play(scene)
+
+
 def test_suspended_it_remembers_how_it_was_and_lets_all_nodes_go() -> None:
     async def scene(stage: Stage) -> None:
         await running(stage)
