@@ -145,6 +145,19 @@ def test_a_server_that_hangs_is_killed_and_replaced(shop: Shop, layout: Layout) 
     wait_until_whole(shop, primary=successor)
 
 
+def test_who_shall_go_takes_over_first_where_the_primary_has_died_and_nobody_has_told(
+    shop: Shop, layout: Layout
+) -> None:
+    open_cart(shop)
+    with broken(layout, Pause.of(layout, pod_name(shop, "cart-0"), container="agent")):
+        os.kill(server_of(shop, layout, "cart-0"), signal.SIGKILL)
+        shop.scale(1)
+        write_to_successor(shop)
+    shop.cluster.wait_for("one node", lambda: list(shop.pods()) == ["cart-0"] or None, shop.namespace)
+    shop.wait_for_state("Ready")
+    shop.wait_for_copies(150, "cart-0")
+
+
 def test_a_pod_that_is_deleted_by_force_hands_over_while_it_can(shop: Shop) -> None:
     open_cart(shop)
     shop.delete_pod("cart-0", force=True)
