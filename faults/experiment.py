@@ -10,6 +10,7 @@ from faults.crowd import Crowd
 from faults.figures import End, Staged, figures
 from faults.ground import Ground
 from faults.kinds import Kind
+from faults.leader import have_all_operators
 from faults.problems import NotThereError, first_line
 from faults.promises import Figures
 from faults.schedule import Plan, Planned
@@ -64,6 +65,7 @@ class Happening:
 
 def run(ground: Ground, plan: Plan, *, meanwhile: Callable[[Crowd], None] = lambda _: None) -> Figures:
     """Carry out a plan on a Valkey that is whole, and emptied first; `meanwhile` is done after the last healing."""
+    have_all_operators(ground)
     ground.empty()
     happenings = [
         Happening(each, KINDS[each.kind](ground.for_fault(each.variant), each.variant)) for each in plan.faults

@@ -31,6 +31,30 @@ def operators(ground: Ground) -> list[Any]:
     return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
 
+def have_all_operators(ground: Ground) -> None:
+    """Let a run begin with a leader and its standby.
+
+    Kubernetes lets one that was killed in run after run wait for minutes before it starts it again.
+    """
+    for pod in operators(ground):
+        if is_waiting(pod):
+            delete(ground, pod)
+    wait_for_rollout(ground)
+
+    def leads() -> bool | None:
+        try:
+            return bool(leading_pod(ground)) or None
+        except NotThereError:
+            return None
+
+    ground.shop.cluster.wait_for("an operator that leads", leads, SYSTEM, deadline_s=MOVED_WITHIN_S)
+
+
+def is_waiting(pod: Any) -> bool:
+    """Whether its container is to be started again, later."""
+    return any("waiting" in each["state"] for each in pod["status"].get("containerStatuses", []))
+
+
 def kill_leader(ground: Ground) -> str:
     """SIGKILL of its process; the container starts again."""
     pod = leader(ground)
