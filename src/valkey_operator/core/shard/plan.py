@@ -158,17 +158,19 @@ def _bind(primary: Member, before: Terms | None, after: Terms) -> list[Step]:
 
 
 def _promotable(facts: ShardFacts, primary: Member) -> list[str]:
-    listed = set(facts.record.promotable or ())
+    listed, others = set(facts.record.promotable or ()), facts.others(primary.name)
+    # Who shall go may have the last whole copy: until one that stays has it, too.
+    all_stay = facts.replicas > 1 and not any(each.wanted and is_in_sync_with(each.view, primary) for each in others)
     return [
         member.name
-        for member in facts.others(primary.name)
-        if (_is_to_stay(facts, member) and _may_take_over(member, primary, listed=member.name in listed))
+        for member in others
+        if (
+            (member.wanted or all_stay)
+            and not stays_parked(facts, member)
+            and _may_take_over(member, primary, listed=member.name in listed)
+        )
         or still_counts(facts, primary, member)
     ]
-
-
-def _is_to_stay(facts: ShardFacts, member: Member) -> bool:
-    return member.wanted and not stays_parked(facts, member)
 
 
 def _may_take_over(member: Member, primary: Member, *, listed: bool) -> bool:

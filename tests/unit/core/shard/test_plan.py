@@ -216,6 +216,24 @@ class TestWhoCouldTakeOver:
     def test_who_shall_go_is_no_longer_listed(self) -> None:
         assert self.listed(replica_of("x-0"), before=True, wanted=False) == []
 
+    @pytest.mark.parametrize(
+        ("stays", "expected"),
+        [
+            pytest.param(replica_of("x-0"), ["x-1"], id="one that stays is in sync"),
+            pytest.param(replica_of("x-0", up=False), ["x-1", "x-2"], id="its link is down"),
+            pytest.param(None, ["x-1", "x-2"], id="it is silent"),
+            pytest.param(waiting(), ["x-2"], id="it has restarted"),
+        ],
+    )
+    def test_who_shall_go_stays_listed_until_one_that_stays_is_in_sync(
+        self, stays: NodeView | None, expected: list[str]
+    ) -> None:
+        members = (member("x-0", a_primary()), member("x-1", stays), member("x-2", replica_of("x-0"), wanted=False))
+        on_record = record(promotable=["x-1", "x-2"])
+        plan = plan_shard(facts(*members, on_record=on_record, replicas=2))
+        written = [step.record for step in plan.steps if isinstance(step, SwapRecord)]
+        assert (written[-1] if written else on_record).promotable == expected
+
     def test_who_cannot_take_over_is_off_the_list_before_it_is_told_to_follow(self) -> None:
         members = (
             member("x-0", a_primary(terms=Terms(sets=(("x-1", "x-2"),)))),
