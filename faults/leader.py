@@ -40,14 +40,7 @@ def have_all_operators(ground: Ground) -> None:
         if is_waiting(pod):
             delete(ground, pod)
     wait_for_rollout(ground)
-
-    def leads() -> bool | None:
-        try:
-            return bool(leading_pod(ground)) or None
-        except NotThereError:
-            return None
-
-    ground.shop.cluster.wait_for("an operator that leads", leads, SYSTEM, deadline_s=MOVED_WITHIN_S)
+    wait_for_leader(ground, lambda _: True, "an operator that leads")
 
 
 def is_waiting(pod: Any) -> bool:
@@ -82,6 +75,12 @@ def keep_leader_off(ground: Ground, machine: str) -> None:
 
 def hand_over(ground: Ground, is_right: Callable[[str], bool], what: str) -> None:
     delete(ground, leading_pod(ground))
+    wait_for_leader(ground, is_right, what)
+    wait_for_rollout(ground)
+
+
+def wait_for_leader(ground: Ground, is_right: Callable[[str], bool], what: str) -> None:
+    """Until somebody leads on a machine that is right."""
 
     def leads() -> bool | None:
         try:
@@ -90,7 +89,6 @@ def hand_over(ground: Ground, is_right: Callable[[str], bool], what: str) -> Non
             return None
 
     ground.shop.cluster.wait_for(what, leads, SYSTEM, deadline_s=MOVED_WITHIN_S)
-    wait_for_rollout(ground)
 
 
 def move_standby(ground: Ground, machine: str) -> None:

@@ -20,7 +20,7 @@ from valkey_operator.valkey.live import parse_memory
 MOST_LOGGED = 32
 """So many migrations that have ended are told by an agent, which has its own word for it."""
 LEAST_NODE_TIMEOUT_MS = SHORTEST_FENCE_AFTER_MS + FENCED_BEFORE_MS
-"""One that is only busy must not be taken for failed either: servers ping each other about once a second."""
+"""Below it leave to write would end before it can be asked for again; a busy server must not be taken for failed."""
 
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
